@@ -1,4 +1,4 @@
-"""Twelve selections in one call: the airport to which most planes flew, month by month.
+"""Twelve selections in one call: the airport to which most planes flew in each month.
 
 Neighbours: all flights of one plane are added or removed.
 Guarantee: (1, 1e-9)-differential privacy of all twelve answers together, for each plane.
@@ -17,10 +17,10 @@ PLACES = {name: place for place, name in enumerate(DESTINATIONS)}
 
 
 def scores(planes: Iterable[list[Flight]]) -> np.ndarray:
-    """For each month (row) and airport (column) the number of planes that flew there.
+    """Return the number of planes that flew to each airport (column) in each month (row).
 
-    Sensitivity: a plane counts at most once in each place, however often it flew there.  One plane
-    more moves every score by 0 or 1, in any number of rows: sensitivity 1, monotonic.
+    Sensitivity: a plane counts at most once in each row and column, however often it flew there.
+    One more plane adds 0 or 1 to every score, in any number of rows: sensitivity 1, monotonic.
     """
     counts = np.zeros((len(MONTHS), len(DESTINATIONS)), dtype=np.int64)
     for plane in planes:

@@ -1,7 +1,7 @@
-"""Feature selection: which airports tell the busy planes of the year from the others?
+"""Feature selection: which airports best predict whether a plane is busy?
 
-One record a plane.  Label: did it leave New York at least 50 times?  Features: for each of 104
-airports, did it ever fly there?
+Each plane is one record. The label states whether it left New York at least 50 times. The features
+state, for each of 104 airports, whether the plane ever flew there.
 
 Neighbours: all flights of one plane are added or removed.
 Guarantee: LaplaceDominated(1), hence 1-differential privacy, for each plane.
@@ -15,14 +15,14 @@ from flights import DESTINATIONS, Flight, by_plane
 
 from safeselect import top_k
 
-BUSY = 50  # fixed beforehand; the median of the data would be private
+BUSY = 50  # fixed in advance; the median of the data would be private
 
 
 def scores(planes: Iterable[list[Flight]]) -> dict[str, int]:
-    """For each airport the number of planes of which it tells rightly whether they are busy.
+    """Return, for each airport, the number of planes that this feature classifies correctly.
 
-    Sensitivity: about each plane a feature is right or wrong, so one plane more adds 0 or 1 to
-    every score and takes nothing from any: sensitivity 1, monotonic.
+    Sensitivity: a feature classifies a plane correctly or not, so one more plane adds 0 or 1 to
+    every score: sensitivity 1, monotonic.
     """
     right = dict.fromkeys(DESTINATIONS, 0)
     for plane in planes:

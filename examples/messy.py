@@ -5,9 +5,9 @@
 Neighbours: all flights of one plane are added or removed.
 Guarantee: ApproximateDP(epsilon, delta), for all lists and counts together.
 
-The file is as spreadsheets export it: semicolons, a byte order mark, a comma in a column's name,
-names in capitals and with blanks, two forms of an accent, quoted text of several lines, and numbers
-of planes that became floats where one was missing. Nothing is cleaned beforehand.
+The file has the problems of a spreadsheet export: semicolons, a byte order mark, a comma in the
+name of a column, names in capitals and with blanks, two forms of an accent, quoted text of several
+lines, and plane numbers that became floats because one was missing. The program reads it as it is.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from safeselect import ParameterError
 from safeselect.release.results import Groups
 from safeselect.tables import TableAs, top_items_by_group
 
-AIRLINES = {"AA": "Amérique", "DL": "Deltair", "UA": "United", "WN": "Southwest"}  # made-up names
+AIRLINES = {"AA": "Amérique", "DL": "Deltair", "UA": "United", "WN": "Southwest"}  # fictitious
 
 
 def export(file: Path) -> None:
-    """Write the flights of four airlines as somebody's spreadsheet would."""
+    """Write the flights of four airlines in the way in which a spreadsheet would export them."""
     numbers: dict[str, int] = {}
     with file.open("w", encoding="utf-8-sig", newline="") as out:
         rows = csv.writer(out, delimiter=";")
@@ -48,18 +48,16 @@ def export(file: Path) -> None:
 
 
 def lists(file: Path) -> Groups[str]:
-    """The three destinations of each airline to which most planes flew, with counts.
+    """Return the three busiest destinations of each airline, with counts.
 
-    Sensitivity: a plane counts in one airline, and there for five destinations at most. One plane
-    more moves so many counts by 1.
+    Sensitivity: a plane counts in one airline, and there for at most five destinations. One more
+    plane adds 1 to at most five counts.
     """
     read = TableAs(file, delimiter=";", trim=True, casefold=True, nfc=True, whole_numbers=True)
     return top_items_by_group(
         read,
         group="Airline",
-        groups=[
-            *AIRLINES.values()
-        ],  # public: it is known without the file which airlines there are
+        groups=[*AIRLINES.values()],  # public: the set of airlines is known without the file
         item="Destination, airport",
         user="Plane ID",
         k=3,

@@ -1,12 +1,12 @@
-"""Top-k at scale: the ten most read pages of a Parquet file, out of pages that nobody listed.
+"""Top-k at scale: the ten pages with the most readers in a Parquet file, without a list of pages.
 
     python examples/parquet.py 100000000        # rows; one million by default
 
-The file is made up: readers open pages, a few pages very often and most of them hardly ever.
+The file is synthetic: a few pages have very many readers, and most pages have few.
 
 Neighbours: all rows of one reader are added or removed.
-Guarantee: (1, 1e-9)-differential privacy for each reader.  The pages are as private as their
-counts: nobody listed them, and δ bounds the chance that one shows because a single reader read it.
+Guarantee: (1, 1e-9)-differential privacy for each reader. The set of pages is as private as the
+counts. δ bounds the probability that a page with a single reader is released.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def main(rows: int = 1_000_000) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "reads.parquet"
         duckdb.execute(ROWS.format(rows=rows, readers=max(1, rows // 20), path=path))
-        # Exact and private: how many readers each of the 101 most read pages has.  A reader counts
-        # once for a page, so that all of her rows together move each count by at most 1.
+        # Exact and private: the 101 largest numbers of readers of a page.  A reader counts once for
+        # a page, so all rows of a reader together change a count by at most 1.
         counts = count_distinct_users(str(path), item="page", user="reader", places=K_BAR + 1)
     found = unknown_domain_top_k(counts, k=K, k_bar=K_BAR, epsilon=1, delta="1e-9")
     print(f"most read: {', '.join(found.labels)}")

@@ -20,14 +20,14 @@ HALF = Fraction(1, 2)
 
 
 def scores(values: list[int], above: int, below: int) -> list[int]:
-    """How far each candidate is from the quantile below / (below + above).
+    """Return, for each candidate, minus its distance from the quantile below / (below + above).
 
-    There, above * (number of smaller values) = below * (number of larger values); a score is minus
-    the difference of the two sides.
+    At this quantile, above * (number of smaller values) = below * (number of larger values). The
+    score is minus the absolute difference of the two sides.
 
-    Sensitivity: one value more is smaller than a candidate, larger or equal, and changes the
-    difference by `above`, by -`below` or not at all: max(above, below).  Not monotonic: some scores
-    rise and others fall.
+    Sensitivity: one more value is smaller than a candidate, larger or equal. It changes the
+    difference by `above`, by -`below` or not at all, so the sensitivity is max(above, below). Some
+    scores increase and others decrease, so they are not monotonic.
     """
     ordered = sorted(values)
     return [

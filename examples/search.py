@@ -1,11 +1,11 @@
-"""Hyper-parameter search over private scikit-learn models: only the best one is paid for.
+"""Hyper-parameter search over private scikit-learn models that releases only the best model.
 
-A decision tree guesses whether a plane leaves New York at least 50 times a year.  Each run draws
-hyper-parameters, trains a tree on noisy counts and scores it with noise; the best run is released.
+A decision tree predicts whether a plane leaves New York at least 50 times a year. Each run draws
+hyper-parameters, trains a tree on noisy counts and scores it with noise. The best run is released.
 
 Neighbours: all flights of one plane are added or removed.
-Guarantee: a run is 1/4-differentially private for each plane; the best of a geometric number of
-runs, 20 on average, is 3/4-differentially private, and the other runs are never seen.
+Guarantee: a run is 1/4-differentially private for each plane. The best of a geometric number of
+runs, 20 on average, is 3/4-differentially private. The other runs are never released.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from safeselect.sources import OpenSSLSource
 
 EACH, GAMMA = Fraction(1, 4), Fraction(1, 20)
 
-# What a tree may look at: public, with all values of it as numbers.
+# The attributes that a tree may use, with all their values as numbers.  They are public.
 LOOKS: dict[str, tuple[Callable[[Plane], int], int]] = {
     "carrier": (lambda plane: CARRIERS.index(carrier(plane)), len(CARRIERS)),
     "first month": (lambda plane: first_month(plane) - 1, len(MONTHS)),
@@ -46,22 +46,23 @@ Parameters, Halves = dict[str, Any], tuple[list[Plane], list[Plane]]
 
 
 def noise(count: int) -> list[int]:
-    """Discrete Laplace noise of rate EACH, for so many numbers."""
+    """Return discrete Laplace noise of rate EACH for this many numbers."""
     with Bits(OpenSSLSource()) as bits:
         found: list[int] = discrete_laplace(count, NoiseRate(EACH), bits).tolist()
     return found
 
 
 def cell(looks: tuple[str, ...], plane: Plane) -> tuple[int, ...]:
-    """The values of a plane."""
+    """Return the values of a plane."""
     return tuple(LOOKS[look][0](plane) for look in looks)
 
 
 def train(looks: tuple[str, ...], planes: list[Plane], **tree: Any) -> DecisionTreeClassifier:
     """Fit a tree to noisy counts of all cells.
 
-    One plane more adds 1 to one count: discrete Laplace noise of rate EACH on all of them, those of
-    empty cells too, is PureDP(EACH).  What is made of the counts costs nothing.
+    One more plane adds 1 to one count. Discrete Laplace noise of rate EACH on all counts, including
+    those of empty cells, gives PureDP(EACH). Everything computed from the noisy counts costs
+    nothing.
     """
     counts = Counter((*cell(looks, plane), len(plane) >= BUSY) for plane in planes)
     every = list(product(*(range(LOOKS[look][1]) for look in looks), (False, True)))
@@ -71,19 +72,19 @@ def train(looks: tuple[str, ...], planes: list[Plane], **tree: Any) -> DecisionT
 
 
 def score(model: DecisionTreeClassifier, looks: tuple[str, ...], planes: list[Plane]) -> int:
-    """How many planes are guessed rightly, with noise: one plane more adds 0 or 1."""
+    """Return the noisy number of correct predictions, to which one more plane adds 0 or 1."""
     guesses = model.predict([cell(looks, plane) for plane in planes])
     right = sum(g == (len(p) >= BUSY) for g, p in zip(guesses, planes, strict=True))
     return int(right) + noise(1)[0]
 
 
 def search(halves: Halves, draw: Callable[[], Parameters]) -> Any:
-    """The best of a random number of runs, each with hyper-parameters of its own."""
+    """Return the best of a random number of runs, each with its own hyper-parameters."""
 
     def run(scope: Any) -> tuple[int, tuple[Parameters, DecisionTreeClassifier]]:
         parameters = draw()
         looks = parameters["looks"]
-        # A plane is in one half: it changes the counts or the score, and each costs EACH.
+        # A plane is in one half, so it changes the counts or the score, each at a cost of EACH.
         scope.check(PureDP(EACH))
         tree = {name: value for name, value in parameters.items() if name != "looks"}
         model = train(looks, halves[0], **tree)
@@ -93,14 +94,14 @@ def search(halves: Halves, draw: Callable[[], Parameters]) -> Any:
 
 
 def grid_search() -> Iterator[Parameters]:
-    """Any point of the grid, each as likely: a walk through it would need a run for each point."""
+    """Search a grid: each run draws one of its points uniformly."""
     points = ParameterGrid(GRID)
     while True:
         yield points[int.from_bytes(os.urandom(8)) % len(points)]
 
 
 def random_search() -> Iterator[Parameters]:
-    """Draws of scikit-learn from lists or distributions that are public."""
+    """Search at random: scikit-learn draws from public lists or distributions."""
     while True:
         yield from ParameterSampler(GRID, n_iter=1, random_state=int.from_bytes(os.urandom(4)))
 
@@ -108,7 +109,7 @@ def random_search() -> Iterator[Parameters]:
 def main() -> None:
     halves: Halves = ([], [])
     for tail_number, plane in by_plane().items():
-        halves[sha256(tail_number.encode()).digest()[0] % 2].append(plane)  # its own number decides
+        halves[sha256(tail_number.encode()).digest()[0] % 2].append(plane)  # of the plane alone
     for name, draws in (("grid", grid_search()), ("random", random_search())):
         best = search(halves, draws.__next__)
         print(f"{name} search: {best.labels[0][0]}, right with noise: {best.value}")

@@ -1,11 +1,12 @@
-"""Synthetic data: choose what the synthetic table gets most wrong, measure it, mend it; repeat.
+"""Synthetic data: choose the query with a large error, measure it, update the table, and repeat.
 
-One record a plane: for whom it flew most, in which month it flew most, and to how many airports.
-The queries are the 304 counts in the three tables of two attributes each.  The method is MWEM
-(Hardt, Ligett and McSherry 2012): multiplicative weights with the exponential mechanism.
+Each plane is one record: its most frequent airline, its most frequent month, and its number of
+airports. The queries are the 304 counts in the three tables of two attributes each. The method is
+MWEM (Hardt, Ligett and McSherry 2012): multiplicative weights with the exponential mechanism.
 
 Neighbours: all flights of one plane, and so one record, are added or removed.
-Guarantee: that of the list PLAN below, fixed beforehand: about (2.3, 1e-9)-differential privacy.
+Guarantee: that of the list PLAN below, which is fixed in advance: about (2.3, 1e-9)-differential
+privacy.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from safeselect import exponential_mechanism as choose
 
 ROUNDS = 15
 EACH = Fraction(1, 10)  # of epsilon, for each draw
-REACH = 1, 2, 6, 16  # at least so many airports
+REACH = 1, 2, 6, 16  # lower ends of the groups by number of airports
 SHAPE = len(CARRIERS), len(MONTHS), len(REACH)
 # The number of planes; then, in each round, one choice and one measurement.
 PLAN = [PureDP(EACH), *(ROUNDS * [BoundedRange(EACH), PureDP(EACH)])]
@@ -33,12 +34,12 @@ TERMS = {"unit": "plane", "neighbours": "add_remove"}
 
 
 def most(values: Iterable[object]) -> object:
-    """The commonest value; of equally common ones the smallest."""
+    """Return the most frequent value, and the smallest one if several are equally frequent."""
     return min(Counter(values).items(), key=lambda pair: (-pair[1], pair[0]))[0]
 
 
 def cell(plane: list[Flight]) -> tuple[int, int, int]:
-    """The record of a plane, as a place in the table; it depends on this plane alone."""
+    """Return the record of a plane as a position in the table; it depends on this plane alone."""
     reach = len({flight.destination for flight in plane})
     return (
         CARRIERS.index(most(flight.carrier for flight in plane)),
@@ -55,7 +56,7 @@ def histogram(planes: Iterable[list[Flight]]) -> np.ndarray:
 
 
 def answers(table: np.ndarray) -> np.ndarray:
-    """All queries: the three tables of two attributes, one after the other."""
+    """Return the answers to all queries: one table of two attributes after the other."""
     return np.concatenate([table.sum(axis=axis).ravel() for axis in range(3)])
 
 
@@ -64,22 +65,22 @@ QUERIES = np.stack([answers(row.reshape(SHAPE)) for row in np.eye(np.prod(SHAPE)
 
 
 def scores(truth: np.ndarray, synthetic: np.ndarray) -> np.ndarray:
-    """How wrong the synthetic table is about each query.
+    """Return the error of the synthetic table for each query.
 
-    Sensitivity: one plane more adds 1 to one cell, so 0 or 1 to each true answer; the synthetic
-    answers were released before, and are rounded to integers.  A distance then changes by at most
-    1, some growing and some shrinking: sensitivity 1, not monotonic.
+    Sensitivity: one more plane adds 1 to one cell, so it adds 0 or 1 to each true answer. The
+    synthetic answers are computed from releases and rounded to integers. Therefore each error
+    changes by at most 1, and some increase while others decrease: sensitivity 1, not monotonic.
     """
     return np.abs(answers(truth) - np.rint(answers(synthetic)).astype(np.int64))
 
 
 def measured(value: int, scope: Any) -> int:
-    """A number that one plane changes by at most 1, with noise: PureDP(EACH)."""
+    """Return a noisy number; one plane changes the true number by at most 1: PureDP(EACH)."""
     return measure([value], epsilon=EACH, sensitivity_l1=1, ledger=scope).values[0]
 
 
 def mend(synthetic: np.ndarray, seen: list[tuple[int, int]], total: int) -> np.ndarray:
-    """Multiplicative weights.  It sees releases only, so it costs nothing and may use floats."""
+    """Update the table by multiplicative weights, at no cost, because only releases are used."""
     for query, value in 20 * seen:
         counted = QUERIES[:, query].reshape(SHAPE)
         wrong = value - (synthetic * counted).sum()
@@ -89,7 +90,7 @@ def mend(synthetic: np.ndarray, seen: list[tuple[int, int]], total: int) -> np.n
 
 
 def main() -> None:
-    with TemporaryDirectory() as folder:  # in earnest a ledger stays
+    with TemporaryDirectory() as folder:  # in production, keep the ledger
         budget = Budget(**TERMS, epsilon=EACH * len(PLAN))
         ledger = Ledger.create(Path(folder, "budget.log"), {"planes": budget})
         release(ledger.scope("planes", **TERMS, purpose="synthetic planes"))
@@ -101,7 +102,7 @@ def main() -> None:
 
 def release(scope: Any) -> None:
     truth = histogram(by_plane().values())
-    # How many planes there are is private, too.
+    # The number of planes is private, too.
     total = max(1, measured(int(truth.sum()), scope))
     synthetic, seen = np.full(SHAPE, total / truth.size), []
     # The true error may be printed only because these data are public.

@@ -1,11 +1,11 @@
-"""Hyper-parameter choice: which of four private models is best on planes that none of them saw?
+"""Hyper-parameter choice: which of four private models is best on planes it was not trained on?
 
-The models guess whether a plane leaves New York at least 50 times a year.  Each is a noisy table
-that was released before; the choice looks at other planes.
+The models predict whether a plane leaves New York at least 50 times a year. Each model is a noisy
+table that is already released. The choice uses other planes.
 
 Neighbours: all flights of one plane are added or removed.
-Guarantee: 1/2-differential privacy for each plane: a plane is in the training half, which pays
-4 x 1/8, or in the validation half, which pays 1/2, and never in both.
+Guarantee: 1/2-differential privacy for each plane. A plane in the training half costs 4 x 1/8, and
+a plane in the validation half costs 1/2. No plane is in both halves.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ EACH, CHOICE = Fraction(1, 8), Fraction(1, 2)
 
 
 def carrier(plane: Plane) -> str:
-    """For whom it flew most; of equals, the first by name."""
+    """Return the most frequent airline of a plane, and the first by name if several are equal."""
     return min(Counter(flight.carrier for flight in plane).items(), key=lambda x: (-x[1], x[0]))[0]
 
 
 def first_month(plane: Plane) -> int:
-    """When it came."""
+    """Return the month of the first flight of a plane."""
     return min(flight.month for flight in plane)
 
 
 def reach(plane: Plane) -> int:
-    """To how many airports it flew, 20 counting for all above."""
+    """Return the number of airports of a plane, at most 20."""
     return min(20, len({flight.destination for flight in plane}))
 
 
-# The hyper-parameter: what a model looks at, and all values of it.  Public.
+# The hyper-parameter: the attribute that a model uses, with all its values.  They are public.
 LOOKS = {
     "carrier": (carrier, CARRIERS),
     "first month": (first_month, MONTHS),
@@ -51,10 +51,10 @@ LOOKS = {
 
 
 def train(name: str, planes: list[Plane]) -> Model:
-    """Release, for each value, how many more busy planes than others have it, with noise.
+    """Release, for each value, the noisy number of busy planes minus the number of other planes.
 
-    One plane more changes one number of the table by 1: discrete Laplace noise of rate EACH on all
-    of them is PureDP(EACH).  What is made of the table afterwards costs nothing.
+    One more plane changes one number of the table by 1. Discrete Laplace noise of rate EACH on all
+    numbers gives PureDP(EACH). Everything computed from the noisy table costs nothing.
     """
     look, values = LOOKS[name]
     lead = dict.fromkeys(values, 0)
@@ -66,9 +66,9 @@ def train(name: str, planes: list[Plane]) -> Model:
 
 
 def scores(models: dict[str, Model], planes: list[Plane]) -> dict[str, int]:
-    """How many planes each model guesses rightly.
+    """Return the number of planes that each model predicts correctly.
 
-    Sensitivity: one plane more adds 0 or 1 to every score: sensitivity 1, monotonic.
+    Sensitivity: one more plane adds 0 or 1 to every score: sensitivity 1, monotonic.
     """
     return {
         name: sum(model(plane) == (len(plane) >= BUSY) for plane in planes)
@@ -79,7 +79,7 @@ def scores(models: dict[str, Model], planes: list[Plane]) -> dict[str, int]:
 def main() -> None:
     halves: tuple[list[Plane], list[Plane]] = [], []
     for tail_number, plane in by_plane().items():
-        halves[sha256(tail_number.encode()).digest()[0] % 2].append(plane)  # its own number decides
+        halves[sha256(tail_number.encode()).digest()[0] % 2].append(plane)  # of the plane alone
     training, validation = halves
     models = {name: train(name, training) for name in LOOKS}
     best = permute_and_flip(

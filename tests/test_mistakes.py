@@ -36,7 +36,7 @@ MISTAKES = {
     "choose(floats)": "without grid=, scores must be integers; .* use grid='1/1000'",
     "choose(counts, on_grid=True)": "on_grid=True requires grid=",
     "choose(counts, score_error='0.1')": "score_error requires grid=",
-    "choose(floats, grid=1, on_grid=True, score_error=0)": "give on_grid=True or score_error, not",
+    "choose(floats, grid=1, on_grid=True, score_error=0)": "pass on_grid=True or score_error, but",
     "choose(floats, sensitivity='1/2', grid=1, on_grid=True)": "less than one step .* grid='1/2'",
     "choose(['12', '30'])": r"got str; .* such as \[int\(score\) for score in scores\]",
     "choose(np.array(['12', '30']))": r"got ndarray of str_; .* such as scores.astype\(int\)",
@@ -68,7 +68,7 @@ MISTAKES = {
     # --- how much one unit of privacy changes
     "permute_and_flip(votes, epsilon=1)": "for counts of people use sensitivity=1, mono",
     "choose(votes, monotonic='yes')": r"monotonic must be True or False, got 'yes' \(str\)",
-    "permute_and_flip(votes, epsilon=1, range_=1, monotonic=True)": "range_= already covers it",
+    "permute_and_flip(votes, epsilon=1, range_=1, monotonic=True)": "range_= already covers",
     # --- how many
     "top_k(votes, k=4, epsilon=1, sensitivity=1)": "1 and 3, .* 3 is the number of candidates",
     "top_k(votes, k=2.0, epsilon=1, sensitivity=1)": "must be an integer, .* for example 3",
@@ -76,7 +76,7 @@ MISTAKES = {
     "choose(votes, source=np.random.default_rng())": "type Generator .* Omit source",
     "choose(votes, source=42)": "source cannot be a seed, .* use safeselect.testing",
     "choose(votes, ledger=ledger)": r"ledger.scope\('name', unit=, neighbours=, purpose=\)",
-    "compose([choose(votes)])": "type Selection; pass for example result.guarantee",
+    "compose([choose(votes)])": "type Selection; pass, for example, result.guarantee",
     "compose(PureDP(1))": r"guarantees must be a list, .* in a list: \[...\]",
 }
 

@@ -88,7 +88,7 @@ class LedgerError(SafeSelectError, RuntimeError):
 
 
 class LedgerBusy(LedgerError):
-    """Another process or thread holds the lock of the ledger; nothing was charged, try again."""
+    """Another process or thread holds the lock of the ledger; nothing was charged. Try again."""
 
     try_again = True
 

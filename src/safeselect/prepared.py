@@ -88,7 +88,7 @@ class Prepared(_One):
 
 @final
 class PermuteAndFlip(Prepared):
-    """A prepared `permute_and_flip`: each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `permute_and_flip`; each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, source,
@@ -130,7 +130,8 @@ class ExponentialMechanism(Prepared):
 
 @final
 class ExponentialMechanismBase2(_One):
-    """A prepared `exponential_mechanism_base2`; `mechanism(scores, labels=None)` is one release.
+    """A prepared `exponential_mechanism_base2`; each `mechanism(scores, labels=None)` is one
+    release.
 
     Args:
         base: as for `exponential_mechanism_base2`, instead of epsilon and rho.

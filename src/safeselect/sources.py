@@ -134,7 +134,7 @@ def _check_arguments(function: object, name: object) -> None:
 @final
 @own
 class CombinedSource(Guarded):
-    """The XOR of two sources: uniform if either is and they are independent of each other.
+    """The XOR of two sources: uniform if either source is uniform and the two are independent.
 
     It fails if either source fails. Each source is tested separately at start-up and at every
     request, and so is their XOR. This is mixing, not a construction of SP 800-90C.

@@ -133,7 +133,7 @@ def test_a_user_counts_for_so_many_partitions_and_once_for_each() -> None:
 
 def test_what_is_no_strategy_is_refused() -> None:
     given = {"backend": Backend(1), "extractors": Extractors()}
-    with pytest.raises(ParameterError, match="strategy must be a result of partition_strategy"):
+    with pytest.raises(ParameterError, match="strategy must be the result of partition_strategy"):
         kept_partitions([], strategy=3, **given)  # type: ignore[arg-type]
 
 

@@ -82,6 +82,6 @@ def test_a17_a_source_that_repeats_itself_is_stopped_by_the_ledger(tmp_path):
         return release(source, ledger=scope(Ledger.open(path)))
 
     assert len(in_child(spend)) == 10
-    with pytest.raises(SourceError, match="its randomness is a copy"):
+    with pytest.raises(SourceError, match="the source repeats its bytes"):
         spend()
     assert Ledger.open(path).check().scopes["a"].spent == {"epsilon": 10}

@@ -46,7 +46,7 @@ PARAMETERS = {
     "ties of the other law": (both(ties="below"), "ties is below", "a median"),
     "other neighbours": (
         both(neighbours="replace_one"),
-        "noise does not match its neighbours",
+        "noise does not match the neighbours",
         "a median",
     ),
     "users with no values": (both(max_contributions="0"), "max_contributions must", "a median"),

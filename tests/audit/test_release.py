@@ -80,7 +80,7 @@ def test_a_charge_a_hair_below_the_price_will_not_do(
     refuse: Any, tmp_path: Path, capfdbinary: Run, kind: str, name: str
 ) -> None:
     """In a budget of epsilon and delta, of each amount by itself; the whole ledger, too."""
-    said = f"charges scope 'a' less {name} than its guarantee costs"
+    said = f"charges scope 'a' less {name} than the guarantee costs"
     refuse("price", restated(a_hair_less(name), name), said, kind=kind)
     assert main(["ledger", "verify", str(tmp_path / "log")]) == 3
     assert said in capfdbinary.readouterr().err.decode()

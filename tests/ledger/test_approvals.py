@@ -81,7 +81,7 @@ def test_without_approvals_nothing_changes() -> None:
     for approvals, said in (
         ([], "needs 2 approvals and has 0"),
         ([good, good], "approved twice by one key"),
-        (signed(wanted, ANN, EVE), "by a foreign key"),
+        (signed(wanted, ANN, EVE), "by an unknown key"),
         (signed(other, ANN, BEN), "is for another change"),
         ([good, {**good, "key": BEN.public_key.hex()}], "is for another change"),
         ([good, {**signed(wanted, BEN)[0], "until": "9999"}], "is for another change"),
@@ -295,7 +295,7 @@ PLACES = [3, 6, 9]
         (lambda record: record.update(approvals=[]), "needs 2 approvals and has 0"),
         (lambda record: record["approvals"].pop(), "needs 2 approvals and has 1"),
         (lambda record: record["approvals"].append(record["approvals"][0]), "approved twice"),
-        (lambda record: record["approvals"][0].update(key=EVE.public_key.hex()), "a foreign key"),
+        (lambda record: record["approvals"][0].update(key=EVE.public_key.hex()), "an unknown key"),
         (
             lambda record: record["approvals"][0].update(signature="0" * 128),
             "is for another change",

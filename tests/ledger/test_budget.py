@@ -274,13 +274,13 @@ def test_terms_under_which_nothing_is_proved_are_refused(wrong: dict[str, Any]) 
         "weights": (Fraction(1, 2), Fraction(1, 2)),
     }
     assert Terms(**good)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match=r"own_delta|positive|order|for the deltas"):
+    with pytest.raises(ParameterError, match=r"own_delta|positive|order"):
         Terms(**(good | wrong if wrong else {}))
 
 
 @pytest.mark.parametrize("delta", ["1", "2"])
 def test_default_terms_of_no_budget_are_refused(delta: str) -> None:
-    with pytest.raises(ParameterError, match="below 1"):
+    with pytest.raises(ParameterError, match="delta < 1"):
         Terms.of(Fraction(1), exact(delta))
     with pytest.raises(ParameterError, match="must be positive"):
         Terms.of(Fraction(0), Fraction(1, 10))

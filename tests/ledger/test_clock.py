@@ -106,7 +106,7 @@ def test_a_time_that_is_none_or_of_another_clock_is_refused(
     ledger = made(path, clock=kind)
     scope(ledger).pay(pure()).released("x", b"s" * 32)
     forge(path, lambda record: record.update(utc=written), place)
-    said = f"record {place} (does not state a time to the {kind}|contains unprintable text)"
+    said = f"record {place} (does not state its time to the {kind}|contains unprintable text)"
     with pytest.raises(LedgerDamaged, match=said):
         Ledger.open(path)
 
@@ -126,7 +126,7 @@ def test_limits_and_keys_have_the_same_clock(clock: Clock) -> None:
 def test_clocks_at_their_limits(seconds: int, clock: Clock) -> None:
     clock.seconds = seconds
     if seconds == 253_402_300_800:
-        with pytest.raises(LedgerError, match="the clock's year does not have four digits"):
+        with pytest.raises(LedgerError, match="the clock's year must have four digits"):
             made(":memory:")
     else:
         assert made(":memory:").check().count == 2

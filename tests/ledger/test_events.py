@@ -95,8 +95,8 @@ def test_a_block_without_a_release_is_an_error() -> None:
     ("arguments", "said"),
     [
         ({"guarantee": 1}, "guarantee must be a guarantee of safeselect"),
-        ({"mechanism": "laplace"}, "mechanism must be a library and a law"),
-        ({"mechanism": "opendp/a b"}, "mechanism must be a library and a law"),
+        ({"mechanism": "laplace"}, "mechanism must name a library and a law"),
+        ({"mechanism": "opendp/a b"}, "mechanism must name a library and a law"),
         ({"mechanism": None}, "mechanism must be a string"),
         ({"parameters": ["a"]}, "parameters must map names to strings"),
         ({"parameters": {"a": 1}}, "the value of a parameter must be a string"),

@@ -72,7 +72,7 @@ def test_a_nonce_that_comes_twice_is_cloned_randomness(place: Any) -> None:
     scope(ledger).pay(pure(nonce=b"n" * 16))
     before = ledger.head
     for name in ("a", "b"):
-        with pytest.raises(SourceError, match="its randomness is a copy; nothing was charged"):
+        with pytest.raises(SourceError, match="the source repeats its bytes; nothing was charged"):
             scope(ledger, name).pay(pure(nonce=b"n" * 16))
     assert ledger.head == before
 
@@ -136,14 +136,14 @@ def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> 
 def test_a_guarantee_without_a_price_is_refused_and_nothing_is_charged(place: Any) -> None:
     approximate, rho = ApproximateDP("1/2", "1e-7"), ZeroConcentratedDP("1/100")
     cases = [
-        ({"epsilon": 1}, approximate, "limits epsilon, .* use a budget of epsilon and delta"),
-        ({"epsilon": 1}, rho, "limits epsilon, .* use a budget of epsilon and delta"),
+        ({"epsilon": 1}, approximate, "limits epsilon, .* use a budget with epsilon and delta"),
+        ({"epsilon": 1}, rho, "limits epsilon, .* use a budget with epsilon and delta"),
         (
             {"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"},
             rho,
-            "limits epsilon and delta, .*; use a budget of epsilon and delta and with own_delta",
+            "limits epsilon and delta, .*; use a budget with epsilon and delta and with own_delta",
         ),
-        ({"rho": 1}, approximate, "limits rho, .*; use a budget of rho and delta"),
+        ({"rho": 1}, approximate, "limits rho, .*; use a budget with rho and delta"),
     ]
     budgets = {str(i): Budget(**TERMS, **terms) for i, (terms, _, _) in enumerate(cases)}
     ledger = Ledger.create(place, budgets)

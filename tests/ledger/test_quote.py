@@ -157,7 +157,7 @@ def test_of_scopes_that_are_joined_the_least_counts() -> None:
 @pytest.mark.parametrize("wrong", [None, 3, "1/10", [PureDP(1)], {}, object(), Budget])
 def test_other_things_are_no_releases(wrong: Any) -> None:
     balance = new(":memory:", **MILLIONTH).balance("a")
-    said = "give a guarantee such as PureDP|made no call|must be text|missing"
+    said = "pass a guarantee such as PureDP|made no call|must be text|missing"
     with pytest.raises((ParameterError, TypeError), match=said):
         balance.fits(wrong)
 
@@ -194,7 +194,7 @@ def test_wrong_arguments_of_the_call_are_told_as_the_call_tells_them() -> None:
 
 def test_a_closed_way_and_a_closed_budget_fit_nothing() -> None:
     balance = Balance.fresh(Budget(**TERMS, epsilon=1))
-    with pytest.raises(ParameterError, match="use a budget of epsilon and delta"):
+    with pytest.raises(ParameterError, match="use a budget with epsilon and delta"):
         balance.fits(ZeroConcentratedDP("1/1000"))
     ledger = new(":memory:", epsilon=1)
     scope(ledger).pay(pure(1))

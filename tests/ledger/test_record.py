@@ -125,7 +125,7 @@ def test_only_a_published_head_shows_that_the_end_was_cut(ledger: Ledger) -> Non
     log, head = lines(ledger), ledger.head
     check(log[:-1])
     for cut in range(len(log)):
-        with pytest.raises(LedgerError, match="no record" if cut == 0 else "the end was cut"):
+        with pytest.raises(LedgerError, match="no records" if cut == 0 else "the end was cut"):
             check(log[:cut], head=head)
     # The log may have grown since the head was published.
     scope(ledger).pay(pure())
@@ -160,7 +160,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
     missing = {name: amount for name, amount in was["charge"].items() if name != "not_pure"}
     spelled = json.loads(json.dumps(was).replace("1/3", "2/6"))
     wrong, fields, order = (
-        "is a charge that its budget does not allow",
+        "is a charge that the budget of its scope does not allow",
         "the fields of its kind",
         "follow",
     )
@@ -197,7 +197,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (settled + 1, {"reason": "boredom"}, "a reason other than"),
         (settled, {"reason": "error"}, fields),
         (1, {"max_refusals": "0"}, "out of bounds"),
-        (0, {"clock": "second"}, "does not state a time"),
+        (0, {"clock": "second"}, "does not state its time"),
         (0, {"clock": {}}, fields),
         (
             charged,
@@ -250,7 +250,7 @@ def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
 
 def test_a_log_of_another_kind_is_refused() -> None:
     for log in (b"", b"\n", b"{}\n", b"[]\n", b'"x"\n', b"1\n", b"\xff\n", b"[" * 10**5 + b"\n"):
-        with pytest.raises(LedgerError, match=r"is not a line of a ledger|there is no record"):
+        with pytest.raises(LedgerError, match=r"is not a line of a ledger|no records"):
             check(log)
     with pytest.raises(LedgerError, match="is truncated or too long"):
         check(b"x" * 10**6)

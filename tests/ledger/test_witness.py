@@ -192,7 +192,7 @@ def test_an_empty_witness_is_refused_unless_a_head_vouches(tmp_path: Path) -> No
     shutil.copy(path, old)
     scope(ledger).pay(pure())
     fresh = Kept()
-    with pytest.raises(LedgerError, match="the witness has no ledger yet; pass head="):
+    with pytest.raises(LedgerError, match="the witness has no head yet; pass head="):
         Ledger.open(path, witness=fresh)
     with pytest.raises(LedgerRolledBack, match="before the published head"):
         Ledger.open(old, witness=fresh, head=ledger.head)

@@ -98,7 +98,7 @@ REFUSED: dict[str, list[str]] = {
         "top_k(THREE, k=2, epsilon=1, sensitivity=1, range_=1)",
         "expected_error(**{**ERROR, 'sensitivity': 1})",
     ],
-    "monotonic=True requires sensitivity=": [
+    "omit monotonic=True": [
         "report_noisy_max(THREE, noise='laplace', epsilon=1, range_=1, monotonic=True)"
     ],
     "delta requires epsilon": ["top_k(THREE, k=1, rho=1, delta='0.1', sensitivity=1)"],
@@ -184,7 +184,7 @@ REFUSED: dict[str, list[str]] = {
     "the largest k_bar must be between 3": [
         "unknown_domain_top_k(COUNTS, **{**LIST, 'k_bar': (3, 2)})"
     ],
-    "takes one k_bar": [
+    "requires a single k_bar": [
         "unknown_domain_top_k(COUNTS, **{**LIST, 'k_bar': (2, 3), 'max_contributions': 2})"
     ],
     "max_rows must be": [
@@ -222,7 +222,7 @@ REFUSED: dict[str, list[str]] = {
         "explain_keys([1], '1e-7', with_counts=1)",
     ],
     "a mapping's keys are its labels": ["unknown_domain_top_k(COUNTS, labels=['a'], **LIST)"],
-    "counts need labels=": ["unknown_domain_top_k([SECRET], **LIST)"],
+    "counts require labels=": ["unknown_domain_top_k([SECRET], **LIST)"],
     "labels must be a list of labels, got set": [
         "unknown_domain_top_k([SECRET], labels={'a'}, **LIST)"
     ],
@@ -286,13 +286,13 @@ REFUSED: dict[str, list[str]] = {
         f"exponential_mechanism_with_gap(THREE, gap_grid={grid}, **ONE)"
         for grid in ("0", "-1", "True", "'0,5'", "float('nan')", "[1]", "1 << 5000", "'1/0'")
     ],
-    "give one rate": ["variance_ratio(noise='laplace', measured_rate=1)"],
-    "need 1 or 2 gaps, got 0": [
+    "pass one rate": ["variance_ratio(noise='laplace', measured_rate=1)"],
+    "require 1 or 2 gaps, got 0": [
         "estimate_fixed_from_gaps([1, 2], [], variance_ratio=1)",
         "estimate_from_gaps([1, 2], [], **GAP)",
     ],
-    "need 0 or 1 gaps": ["intervals_from_gaps([1], [1, 2], **GAP)"],
-    "one for each measurement": ["estimate_from_answers([1], [], **GAP)"],
+    "require 0 or 1 gaps": ["intervals_from_gaps([1], [1, 2], **GAP)"],
+    "one gap for each measurement": ["estimate_from_answers([1], [], **GAP)"],
     "must not be negative": [
         "estimate_from_answers([1], [-SECRET], **GAP)",
         "estimate_from_threshold(0, -SECRET, threshold=1, variance_ratio=1)",

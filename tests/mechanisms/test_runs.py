@@ -251,7 +251,7 @@ def test_a_scope_covers_what_follows_from_base(base, releases, covered):
     if covered:
         assert best_of(run, base=base, gamma="1/2").labels == ("done",)
     else:
-        with pytest.raises(ParameterError, match="is beyond base="):
+        with pytest.raises(ParameterError, match="exceeds base="):
             best_of(run, base=base, gamma="1/2")
 
 
@@ -264,7 +264,7 @@ def test_a_run_that_goes_on_after_its_scope_refused_is_refused():
             scope.check(PureDP(2))
         return 1, "done"
 
-    with pytest.raises(ParameterError, match="is beyond base="):
+    with pytest.raises(ParameterError, match="exceeds base="):
         best_of(run, base=PureDP(1), gamma="1/2")
 
 

@@ -148,5 +148,5 @@ def test_refused_before_it_is_charged(given: dict[str, Any], said: str) -> None:
     ],
 )
 def test_no_stated_law(given: Any) -> None:
-    with pytest.raises(ParameterError, match="write StatedLaw"):
+    with pytest.raises(ParameterError, match="StatedLaw takes a name"):
         StatedLaw(*given)

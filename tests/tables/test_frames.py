@@ -225,7 +225,7 @@ def test_a_public_list_is_read_like_the_cells_and_released_as_stated() -> None:
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        (["Rome", "ROME "], "candidate 2 is read like candidate 1"),
+        (["Rome", "ROME "], "candidate 2 and candidate 1 are the same"),
         (["a", "b", " "], "candidate 3 consists of blanks"),
     ],
 )
@@ -268,7 +268,7 @@ def test_another_encoding_is_suspected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the encoding differs and must be stated") as rows:
         count_distinct_users(tmp_path / "may.csv", item="city", user="rider")
     assert "nchen" not in str(rows.value)
-    with pytest.raises(InputError, match="has another encoding, pass that, such as 'cp1252'"):
+    with pytest.raises(InputError, match="another encoding, pass it as encoding, such as 'cp1252'"):
         count_distinct_users(tmp_path / "head.csv", item="city", user="rider")
 
 

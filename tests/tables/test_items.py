@@ -95,7 +95,7 @@ def test_the_command_and_the_call_are_one(
         ),
         ({"candidates_are_public": True, "k_bar": 3}, "require an unknown domain"),
         ({"rows": 0}, "rows must be between 1"),
-        ({"ledger": "wards"}, "ledger must be a result of ledger.scope"),
+        ({"ledger": "wards"}, "ledger must be the result of ledger.scope"),
     ],
 )
 def test_wrong_parameters_are_refused_before_the_table_is_read(

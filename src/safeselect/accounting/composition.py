@@ -92,7 +92,7 @@ class Composition:
 def compose(
     guarantees: Iterable[Accounted], delta: Number | None = None, precision: Number | None = "1e-6"
 ) -> Composition:
-    """Return the best proved guarantee of a list of releases and its theorem.
+    """Return the best proved guarantee of a list of releases, and its theorem.
 
     Fix the list before the first release. You may choose the mechanisms and their data after seeing
     earlier releases. If you also choose the guarantees in this way, use a ledger.
@@ -136,7 +136,7 @@ def compose(
 def compose_delta(
     guarantees: Iterable[Accounted], epsilon: Number, precision: Number = "1e-6"
 ) -> Composition:
-    """Return the smallest proved delta at an epsilon and its theorem.
+    """Return the smallest proved delta at an epsilon, and its theorem.
 
     This is `compose` for a given epsilon. `lower` of the result is a lower bound on delta. The
     guarantee is PureDP(epsilon) if no delta is needed.
@@ -227,7 +227,7 @@ def read_parts(guarantees: Iterable[Accounted]) -> _Counted:
     for guarantee in given:
         if not isinstance(guarantee, Accounted):
             raise ParameterError(
-                f"every part must be a guarantee, got {describe(guarantee)}; pass for example "
+                f"every part must be a guarantee, got {describe(guarantee)}; pass, for example, "
                 "result.guarantee or PureDP('0.5')"
             )
     return _ordered((guarantee, 1) for guarantee in given)
@@ -269,7 +269,7 @@ def _plain(parts: _Counted) -> Composition:
         return Composition(whole, basic(whole))
     rhos = [(g.zcdp.rho, count) for g, count in plain if not isinstance(g, ApproximateDP)]
     if deltas:
-        raise ParameterError("adding ZeroConcentratedDP or ApproximateDP parts requires delta=")
+        raise ParameterError("composing ZeroConcentratedDP or ApproximateDP parts requires delta=")
     return Composition(ZeroConcentratedDP(total(rhos)), CONCENTRATED)
 
 

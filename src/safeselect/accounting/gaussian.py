@@ -20,7 +20,7 @@ FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
 
 @dataclass(frozen=True, slots=True)
 class GaussianDP:
-    """mu-GDP: at most as distinguishable from a neighbour as N(0, 1) from N(mu, 1).
+    """mu-GDP: neighbours are at most as easy to distinguish as N(0, 1) and N(mu, 1).
 
     A number of sensitivity s with Gaussian noise of standard deviation sigma has mu = s / sigma.
     The squares add up, so the guarantee holds mu**2, a rational where s and sigma**2 are.

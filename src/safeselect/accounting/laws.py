@@ -105,7 +105,8 @@ def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
-    """An integer that changes by at most `shift`, plus noise with P(x) ~ e**-epsilon|x|.
+    """An integer that changes by at most `shift`, plus noise with P(x) proportional to
+    e**(-epsilon * |x|).
 
         DiscreteLaplace("1/2", shift=3)
 
@@ -147,7 +148,8 @@ class DiscreteLaplace:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the losses: the largest for values up to 0, the smallest from the shift on."""
+        """Return the losses: the largest for values up to 0, the smallest for values from `shift`
+        on."""
         ratio = (-Interval.of(self.epsilon, bits + 64)).exp()
         outside = 1 / (1 + ratio)
         chances = [outside]
@@ -163,7 +165,8 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """An integer that changes by at most `shift`, plus noise with P(x) ~ e**(-x**2 / (2 sigma2)).
+    """An integer that changes by at most `shift`, plus noise with P(x) proportional to
+    e**(-x**2 / (2 * sigma2)).
 
         DiscreteGaussian(9) # a count with a standard deviation slightly below 3
 
@@ -207,7 +210,7 @@ class DiscreteGaussian:
         return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the losses of values from -r to shift + r; the rest has less than 2**-bits."""
+        """Return the losses of all values except two tails with a probability below 2**-bits."""
         precision = bits + 64
         # e**(-r**2 / (2 sigma2)) <= 2**-bits, as ln 2 < 7/10.
         r = isqrt(int(2 * self.sigma2 * bits * 7 / 10)) + 2
@@ -232,7 +235,7 @@ class DiscreteGaussian:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse:
-    """One of n answers: with probability p a uniform one, otherwise the true answer.
+    """One of n answers: with probability p a uniformly random answer, otherwise the true answer.
 
         RandomizedResponse("1/4", n=5)
 
@@ -274,8 +277,7 @@ class RandomizedResponse:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the losses of the true answer, of the other data set's answer, and of all
-        others."""
+        """Return the losses of the true answer, the other data set's answer and all others."""
         precision, other = bits + 64, self.p / self.n
         low, high = self._loss(precision).fractions()
         chances = 1 - self.p + other, (self.n - 2) * other, other

@@ -65,7 +65,7 @@ _MOST_RUNS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Repeated(Repetition):
-    """The best of K runs of one mechanism, with K from a truncated negative binomial law.
+    """The guarantee of the best of K runs, where K follows a truncated negative binomial law.
 
     P(K = k) is proportional to (1 - gamma)**k times the product of (l + eta) / (l + 1) over l < k,
     for k >= 1; eta = 1 is the geometric law of mean 1 / gamma.  The likelihood ratio of the best
@@ -123,7 +123,8 @@ class Repeated(Repetition):
         return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return ApproximateDP at delta: one run at delta / E[K] plus a shift, or the pure bound.
+        """Return ApproximateDP at delta: epsilon of one run at delta / E[K] plus a shift, or the
+        pure bound.
 
         `compose` with this delta finds the least epsilon that is known.
         """
@@ -132,7 +133,7 @@ class Repeated(Repetition):
         return _approximate(self, at, less)
 
     def mean_runs(self, precision: int) -> Interval:
-        """Return an enclosure of E[K] = eta (1 - gamma) / (gamma (1 - gamma**eta)), above 1."""
+        """Return an enclosure of E[K] = eta * (1 - gamma) / (gamma * (1 - gamma**eta)) > 1."""
         log = Interval.of(self.gamma, precision).log()
         odds = (1 - self.gamma) / self.gamma
         if not self.eta:
@@ -143,13 +144,13 @@ class Repeated(Repetition):
     most_likelier = mean_runs
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """Return the moment of one run, plus the shift at this order and ln E[K]."""
+        """Return the moment of one run plus the shift at this order plus ln E[K]."""
         return one + excess * self.shift + self.mean_runs(one.precision).log()
 
 
 @dataclass(frozen=True, slots=True)
 class PoissonRepeated(Repetition):
-    """The best of K runs of one mechanism, with K from a Poisson law; no output if K is 0.
+    """The guarantee of the best of K runs, where K follows a Poisson law; K = 0 gives no output.
 
     The likelihood ratio of the best run is that of one run times a factor of at most e**shift, on
     at most `mean` times the probability.  "Nothing" has the same probability on all data.
@@ -197,7 +198,8 @@ class PoissonRepeated(Repetition):
         return _shift_of_poisson(self.base, self.mean)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return ApproximateDP at delta: one run at delta / mean plus a shift, or the pure bound.
+        """Return ApproximateDP at delta: epsilon of one run at delta / mean plus a shift, or the
+        pure bound.
 
         `compose` with this delta finds the least epsilon that is known.
         """
@@ -211,7 +213,7 @@ class PoissonRepeated(Repetition):
         return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """Return ln(P(K = 0) + mean e**s), with s the moment of one run plus a term."""
+        """Return ln(P(K = 0) + mean * e**s), where s is the moment of one run plus a correction."""
         mean = Interval.of(self.mean, one.precision)
         # (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
         change = change_of(self.base, 1 / excess + 1)
@@ -225,7 +227,7 @@ def _read_base(base: object) -> None:
     if not isinstance(base, Base):
         raise ParameterError(
             "base must be PureDP, LaplaceDominated, BoundedRange or ZeroConcentratedDP, got "
-            f"{describe(base)}; privacy of repeated runs is proved for these only"
+            f"{describe(base)}; the privacy of repeated runs is proved only for these"
         )
 
 

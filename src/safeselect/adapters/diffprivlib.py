@@ -53,8 +53,8 @@ class _Choice:
     ) -> None:
         if measure is not None:
             raise ParameterError(
-                "measure must be None: for public weights call "
-                "safeselect.exponential_mechanism(..., weights=...), and for quantiles "
+                "measure must be None: for public weights, call "
+                "safeselect.exponential_mechanism(..., weights=...); for quantiles, call "
                 "safeselect.adapters.diffprivlib.quantile"
             )
         self._terms = cost(epsilon, sensitivity, monotonic)
@@ -255,7 +255,7 @@ def _each(given: object) -> list[object]:
 def _rows(array: object, axis: object, keepdims: bool) -> tuple[Rows, tuple[int, ...]]:
     """The values of each output as a row, and the shape of all outputs."""
     if isinstance(array, np.ma.MaskedArray):
-        raise ParameterError("array must not be masked; use for example array.compressed()")
+        raise ParameterError("array must not be masked; use, for example, array.compressed()")
     values = array_of(array)
     given = range(values.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
     try:
@@ -263,8 +263,8 @@ def _rows(array: object, axis: object, keepdims: bool) -> tuple[Rows, tuple[int,
         shape = np.zeros(values.shape, np.bool_).any(axis=over, keepdims=keepdims).shape
     except (TypeError, ValueError):  # NumPy's of a dimension that there is not, too
         raise ParameterError(
-            f"axis must be one of the dimensions of the array, which has {values.ndim}, or several "
-            f"different ones, got {describe(axis)}"
+            "axis must be one or more different dimensions of the array, which has "
+            f"{values.ndim}; got {describe(axis)}"
         ) from None
     if not prod(shape):
         raise ParameterError("array must have at least one column")
@@ -277,7 +277,7 @@ def _bounds(bounds: object, count: int, dimensions: int) -> list[tuple[Fraction,
     if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
         raise ParameterError(
             "bounds must be a pair (lowest, highest) chosen without looking at the data, because "
-            f"computed bounds reveal the smallest and the largest value; got {describe(bounds)}"
+            f"computed bounds reveal the smallest and largest values; got {describe(bounds)}"
         )
     lowest, highest = ([rational(each, "bounds", signed=True) for each in _each(e)] for e in bounds)
     sizes = {1, count} if dimensions == 1 else {1}
@@ -299,6 +299,6 @@ def _accountant(given: object) -> Any:
         return module.BudgetAccountant.load_default(given)
     if given is not None:
         raise ParameterError(
-            f"accountant must be a BudgetAccountant of diffprivlib, got {describe(given)}"
+            f"accountant must be a diffprivlib BudgetAccountant, got {describe(given)}"
         )
     return None

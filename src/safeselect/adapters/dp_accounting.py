@@ -96,7 +96,7 @@ def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
         guarantee = guarantee.single
     cost = size(guarantee)
     if cost > _LARGEST:
-        raise ParameterError(f"an event requires epsilon, rho and mu squared of at most {_LARGEST}")
+        raise ParameterError(f"epsilon, rho and mu squared of an event must be at most {_LARGEST}")
     if not cost:
         return events.NoOpDpEvent()
     if isinstance(guarantee, GaussianDP):
@@ -182,8 +182,8 @@ def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fra
     for part, count in without_deltas(parts):
         if isinstance(part, (ZeroConcentratedDP, ApproximateDP, Repetition)):
             raise ParameterError(
-                f"no dominating pair of distributions is known for {describe(part)}; compose it "
-                "by its rho"
+                f"no dominating pair of distributions is known for {describe(part)}; compose its "
+                "rho instead"
             )
         kept.append((part, count))
     return kept, sum_of_deltas(deltas_of(parts))

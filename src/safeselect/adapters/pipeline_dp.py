@@ -63,7 +63,8 @@ def create_partition_selection_strategy(
     if kind != _OURS or kind is strategy:
         raise ParameterError(
             f"strategy must be PartitionSelectionStrategy.{_OURS}, got {describe(kind)}; omit "
-            "partition_selection_strategy= and post_aggregation_thresholding=, which keep no more"
+            "partition_selection_strategy= and post_aggregation_thresholding=, which keep no "
+            "more partitions"
         )
     return partition_strategy(
         epsilon=epsilon,
@@ -103,7 +104,7 @@ def kept_partitions(
     """
     if not isinstance(strategy, PartitionStrategy):
         raise ParameterError(
-            f"strategy must be a result of partition_strategy(...), got {describe(strategy)}"
+            f"strategy must be the result of partition_strategy(...), got {describe(strategy)}"
         )
     read = partial(_pair, extractors.privacy_id_extractor, extractors.partition_extractor)
     pairs = backend.flat_map(rows, read, "Users and partitions")

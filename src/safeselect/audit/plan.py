@@ -81,7 +81,7 @@ class Stated:
     def text(self, name: str) -> str:
         """A parameter that must be there."""
         if name not in self.parameters:
-            raise ParameterError(f"there is no {name}")
+            raise ParameterError(f"the parameter {name} is missing")
         return self.parameters[name]
 
     def whole(self, name: str) -> int:
@@ -106,7 +106,7 @@ class Stated:
     def total(self) -> ApproximateDP:
         """A cost with delta."""
         if not isinstance(self.release.guarantee, ApproximateDP):
-            raise ParameterError("it costs no delta")
+            raise ParameterError("the release states no delta")
         return self.release.guarantee
 
     @property
@@ -155,7 +155,7 @@ def _of_scores(stated: Stated) -> Plan:
         more |= {"threshold": exact_text(threshold)}
     if name != stated.name:
         if not _DIGEST.fullmatch(stated.text("weights")) or (law.drawn == "again" and k > 1):
-            raise ParameterError("it has no weights")
+            raise ParameterError("the release states no valid weights")
         more |= stated.copied("weights")
     parameters = {**asked.recorded, **plan.stated, **more}
     return Plan(plan.guarantee, ((plan.each, plan.draws),), parameters)
@@ -204,9 +204,9 @@ def _of_measurement(stated: Stated) -> Plan:
 def _of_points(stated: Stated) -> Plan:
     release, asked, neighbours = stated.release, stated.release.labels, stated.text("neighbours")
     if neighbours != release.provenance.neighbours:
-        raise ParameterError("its noise does not match its neighbours")
+        raise ParameterError("the noise does not match the neighbours")
     if not asked or not all(type(q) is Fraction and 0 <= q <= 1 for q in {*asked}):
-        raise ParameterError("its quantiles are not valid")
+        raise ParameterError("the quantiles are not valid")
     grid = stated.copied("lowest", "highest", "step")  # compared with the points
     ties = stated.name.partition("_")[2] or "interval"
     treated = neighbours, stated.whole("max_contributions"), ties
@@ -233,7 +233,7 @@ def _of_runs(stated: Stated) -> Plan:
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
         base = stated.text("base").partition(" ")[0]
         if base not in ("PureDP", "LaplaceDominated", "BoundedRange"):
-            raise ParameterError("its base is not valid")
+            raise ParameterError("the base of the runs is not valid")
         gamma = rational(stated.text("gamma"), "gamma", below=1)
         parameters |= {"base": f"{base} {exact_text(whole.epsilon / 2)}"}
         parameters |= {"threshold": exact_text(threshold), "gamma": exact_text(gamma)}

@@ -234,7 +234,7 @@ def checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     with reading(options.file):
         records = list(kept_records(place_of(options.file), checker))
     if bare and options.head not in {record.hash for record in records}:
-        raise LedgerRolledBack("no record matches the published head: the log was cut or rewritten")
+        raise LedgerRolledBack("no record matches the published head: the end was cut or rewritten")
     return checker, records
 
 

@@ -78,7 +78,7 @@ def expected_error(
     plan = asked.calibrate_in_order(mechanism, count)
     missed = _missed(plan, size, distance / asked.reading.step)
     if missed is None:
-        raise ParameterError("n and k are too large to compute the exact expectation")
+        raise ParameterError("n and k are too large for an exact expectation; use smaller values")
     return missed * distance
 
 
@@ -203,7 +203,7 @@ def _forecasts(
 ) -> tuple[str, tuple[tuple[str, ...], ...]]:
     """How many calls of each mechanism a budget takes; nothing is charged or drawn."""
     if not isinstance(budget, (Budget, Balance)):
-        raise ParameterError(f"budget must be a Budget, or a balance, got {describe(budget)}")
+        raise ParameterError(f"budget must be a Budget or a balance, got {describe(budget)}")
     balance = Balance.fresh(budget) if isinstance(budget, Budget) else budget
     rows: list[tuple[str, ...]] = [("mechanism", "releases")]
     for name in MECHANISMS:

@@ -90,7 +90,7 @@ def estimate_from_threshold(
     variance_ratio: Number,
     gap_grid: Number | None = None,
 ) -> Fraction:
-    """Return the inverse-variance average of a measurement and threshold + gap.
+    """Return the inverse-variance weighted average of a measurement and threshold + gap.
 
     Over all runs, reported or not, threshold + gap is an unbiased estimate of the value.  Among
     reported values, those near or below the threshold are overestimated.  Answers of one session
@@ -146,7 +146,7 @@ def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Frac
         Fraction(1, 2)
     """
     if not rates:
-        raise ParameterError("give one rate, or two: one for each noise term in a gap")
+        raise ParameterError("pass one rate, or two rates: one for each noise term of a gap")
     read_choice(noise, "noise", tuple(_VARIANCES))
     own = rational(measured_rate, "measured_rate")
     relative = sum(((own / rational(rate, "rates")) ** 2 for rate in rates), Fraction(0))
@@ -201,7 +201,7 @@ def read_winners(
         raise ParameterError("measurements must not be empty")
     between = [centred(gap, gap_grid) for gap in read_released_list(gaps, "gaps")]
     if len(between) not in (k - 1, k):
-        raise ParameterError(f"{k} measurements need {k - 1} or {k} gaps, got {len(between)}")
+        raise ParameterError(f"{k} measurements require {k - 1} or {k} gaps, got {len(between)}")
     return measured, between
 
 
@@ -219,7 +219,7 @@ def estimate_from_gaps(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return estimates of the k winners' scores, robust against the bias of gaps.
+    """Return estimates of the k winners' scores that are robust against the bias of gaps.
 
     For all scores, the mean squared error, averaged over the winners, is not noticeably larger than
     that of the measurements alone. If the gaps are right, it is nearly as small as that of
@@ -345,7 +345,7 @@ def estimate_from_answers(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return estimates of the values that a sparse vector session answered "above", in order.
+    """Return estimates, in order, of the values for which a sparse vector session answered "above".
 
     This function works like `estimate_from_gaps`: each gap is a height above the noisy threshold.
     All answers of the session share the noise of the threshold, so it cancels. Answers of different
@@ -370,7 +370,7 @@ def estimate_from_answers(
     measured = read_released_list(measurements, "measurements")
     heights = [read_gap(gap) for gap in read_released_list(gaps, "gaps")]
     if not measured or len(measured) != len(heights):
-        raise ParameterError("give at least one gap, and one for each measurement")
+        raise ParameterError("pass at least one gap, and one gap for each measurement")
     high = [centred(each, gap_grid) for each in heights]
     order = sorted(range(len(high)), key=lambda place: -high[place])
     placed = tuple(measured[place] for place in order), tuple(high[place] for place in order)

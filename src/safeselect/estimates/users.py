@@ -41,7 +41,7 @@ Column = list[Fraction | int | str | None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The results for one epsilon and, with groups, one `max_groups`.
+    """The results for one value of epsilon and, with groups, one value of `max_groups`.
 
     Attributes:
         epsilon: total cost.
@@ -91,7 +91,7 @@ _SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """Plans for several epsilons, in the given order; `print` shows a table.
+    """Plans for several values of epsilon, in the given order; `print` shows a table.
 
     Attributes:
         title: one line that describes the query.
@@ -104,7 +104,7 @@ class Plans:
     legend: str
 
     def best(self, epsilon: Number | None = None) -> Plan:
-        """Return the plan that needs the fewest users and, among equal ones, has the most groups.
+        """Return the plan that needs the fewest users and, among equal plans, has the most groups.
 
         Args:
             epsilon: one of the compared values; required if there are several.
@@ -155,7 +155,7 @@ def _each_of(epsilons: Number | Iterable[Number]) -> list[Number]:
     one = isinstance(epsilons, str) or not isinstance(epsilons, Iterable)
     found: list[Any] = [epsilons] if one else [*epsilons]  # type: ignore[misc]  # told by `one`
     if not found:
-        raise ParameterError("give at least one epsilon")
+        raise ParameterError("pass at least one epsilon")
     return found
 
 
@@ -169,7 +169,7 @@ def explain_items(
     with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans:
-    """Return the number of users needed for an item to be shown, for several epsilons.
+    """Return how many users an item needs in order to be shown, for several values of epsilon.
 
     Args:
         k, k_bar, delta, max_contributions, with_counts: as for `tables.top_items`.
@@ -196,7 +196,7 @@ def explain_items(
     totals = [read_total(each, delta) for each in _each_of(epsilons)]
     uncapped = flag(with_counts, "with_counts") and cap is None
     if uncapped and groups > 1:
-        raise ParameterError("with_counts with groups requires max_contributions")
+        raise ParameterError("with_counts requires max_contributions if there are groups")
     plans = [plan_items(total, count, places, cap, groups, uncapped) for total in totals]
     counts = "counts, all items of each user" if uncapped else "no counts"
     if cap is not None:
@@ -253,7 +253,7 @@ def explain_keys(
     with_counts: bool = False,
     keys_per_user: int | Mapping[int, int] | None = None,
 ) -> Plans:
-    """Return the number of users that a key needs to be kept, for several epsilons.
+    """Return how many users a key needs in order to be kept, for several values of epsilon.
 
     With `keys_per_user` it compares the two laws of `tables.select_keys`. The facts are public, and
     no data is read. For each `noise` the result has the cap with which a key needs the fewest
@@ -318,7 +318,7 @@ def _both_laws(epsilons: Iterable[Number], delta: Number, shares: Mapping[int, F
                     tried.append(Plan(total.epsilon, users, noise=noise, max_partitions=cap))
             plans += [_best(tried)] if tried else []
     if not plans:
-        raise ParameterError("neither law keeps keys at this cost; use a larger epsilon")
+        raise ParameterError("neither noise law keeps keys at this cost; use a larger epsilon")
     return Plans(
         f"keys, users as stated: {_listed(shares)}, delta = {rounded_text(totals[0].delta)}",
         tuple(plans),
@@ -365,7 +365,7 @@ def explain_groups(
     max_contributions: int | None = None,
     mechanism: str | None = None,
 ) -> Plans:
-    """Compare values of `max_groups` for lists by group, using *public* facts and no data.
+    """Compare values of `max_groups` for per-group lists, using *public* facts and no data.
 
     Method: a user of m groups counts in C of them. A hash chooses these groups independently of
         their size, so a group keeps the share min(m, C) / m of such users. The noise is that of C

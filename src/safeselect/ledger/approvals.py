@@ -134,7 +134,7 @@ def unapproved(decide: Decide) -> Decide:
     def decided(checker: Checker) -> Written:
         if checker.approvers is not None:
             raise ParameterError(
-                "approvers must sign every new scope and raised limit; propose the change"
+                "approvers must sign every new scope and raised limit; use ledger.propose"
             )
         return decide(checker)
 
@@ -212,8 +212,8 @@ def rotate(book: Book, key: object, approvals: object) -> None:
             return kind, {**content, "approvals": signed}
         if book.signer is None or not is_key(book.signer, checker.signer):
             raise ParameterError(
-                "the current key must sign the handover: open the ledger with signer= that key "
-                "or, if it is lost, give approvals of propose.key"
+                "the current key must sign the handover: open the ledger with that key as "
+                "signer= or, if the key is lost, pass approvals of propose.key"
             )
         place: dict[str, Content] = {"seq": str(checker.count), "previous": checker.last}
         message = handover_message({**content, **place, "ledger": checker.ledger})
@@ -229,7 +229,7 @@ def _next(checker: Checker, said: Mapping[str, str]) -> Written:
     if said["public_key"] in checker.keys.used:
         raise ParameterError("this key has already signed records of the ledger; use a new key")
     if checker.approvers is not None and said["public_key"] in checker.approvers.keys:
-        raise ParameterError("the key that signs records cannot be an approver's")
+        raise ParameterError("the key that signs records cannot be an approver's key")
     replaced = checker.signer["public_key"]
     return "key", {"signer": dict(said), "replaces": replaced, "handover": "", "approvals": []}
 
@@ -252,7 +252,7 @@ _TEST = b"safeselect/key test"
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Creates proposals, which take effect only with `Ledger.enact`.
+    """Creates proposals, which take effect only after approvers have signed them.
 
     Every method raises `ParameterError` if a parameter is wrong or the ledger has no approvers, and
     `LedgerError` if the ledger cannot be used.

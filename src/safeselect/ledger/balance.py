@@ -203,7 +203,7 @@ class Budget:
         takes = "rho and delta" if self.terms.rho else f"epsilon and delta {rest}".strip()
         raise ParameterError(
             f"this budget limits {' and '.join(self.terms.limits)}, which "
-            f"{type(guarantee).__name__} does not bound; use a budget of {takes}"
+            f"{type(guarantee).__name__} does not bound; use a budget with {takes}"
         )
 
     def refusal(
@@ -264,7 +264,7 @@ class Budget:
         return ", ".join(f"{name} {rounded_text(value)}" for name, value in limits.items())
 
     def statement(self) -> str:
-        """Return the promise of all releases of the scope together and its conditions."""
+        """Return the promise for all releases of the scope together, and its conditions."""
         promise = f"all releases charged here are together {self._promised()}"
         if self.ceiling:
             now = f"until it is raised, and with the decision to raise it, {self._promised()}"
@@ -282,7 +282,7 @@ class Budget:
         return f"{self.numbers()} {kind}"
 
     def as_record(self) -> dict[str, Content]:
-        """Return the content of the budget for a record."""
+        """Return the budget in the form in which a record contains it."""
         terms = self.terms
         stated: dict[str, Content] = {
             **exact_texts(terms.limits),
@@ -355,8 +355,8 @@ def _read_share(own_delta: object, limits: Amounts) -> Fraction | None:
     own, delta = _read(own_delta, "own_delta", zero=True), limits.get("delta")
     if delta is None or own > delta or ("rho" in limits and own < delta):
         raise ParameterError(
-            "own_delta, the part of delta for the deltas of releases, must be from 0 to delta and "
-            "requires epsilon and delta; with rho it is all of delta"
+            "own_delta is the part of delta for releases with their own delta; it requires delta "
+            "and must be from 0 to delta, and with rho it must equal delta"
         )
     return own / delta
 
@@ -409,11 +409,11 @@ def _months(ends: tuple[str, ...], unit: str) -> tuple[str, ...]:
     """All months from the first to the last."""
     if not unit.endswith(_MONTH):
         raise ParameterError(
-            "per='month' protects each person in each month; use for example "
+            "per='month' protects each person in each month; use, for example, "
             f"unit='person{_MONTH}', or omit per"
         )
     if len(ends) != 2 or not all(map(_MONTH_FORM.fullmatch, ends)):
-        raise ParameterError("per='month' requires blocks=(first, last), as '2026-01', '2026-12'")
+        raise ParameterError("per='month' requires months, such as blocks=('2026-01', '2026-12')")
     first, last = (int(each[:4]) * 12 + int(each[5:]) - 1 for each in ends)
     if not 0 <= last - first < _MOST_BLOCKS:
         raise ParameterError("the last month must not be before the first")
@@ -632,7 +632,7 @@ def charged(balance: Balance | None, charge: Fields, where: str) -> Balance:
     if charge["after"] != exact_texts(after):
         raise LedgerDamaged(f"{where} does not add up")
     if not allows(balance.budget.caps, cost, after):
-        raise LedgerDamaged(f"{where} is a charge that its budget does not allow")
+        raise LedgerDamaged(f"{where} is a charge that the budget of its scope does not allow")
     if balance.is_closed:
         raise LedgerDamaged(f"{where} charges a closed scope")
     return Balance(balance.budget, after, balance.refusals, balance.max_refusals)
@@ -663,7 +663,7 @@ def check_price(record: Fields, budgets: Mapping[str, Budget]) -> None:
         terms = budgets[each["scope"]].terms
         if short := decision.understated(terms, paid, guarantee, parts):
             raise LedgerDamaged(
-                f"{where} charges scope {each['scope']!r} less {short[0]} than its guarantee costs"
+                f"{where} charges scope {each['scope']!r} less {short[0]} than the guarantee costs"
             )
 
 

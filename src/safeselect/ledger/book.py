@@ -50,7 +50,7 @@ from safeselect.ledger.record import START, Clock, head_of, read_head, spell
 from safeselect.ledger.replay import Checker, Reading
 from safeselect.ledger.signing import Signer, is_key, signed_message
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
-from safeselect.ledger.stores.turn import LOOK, pause
+from safeselect.ledger.stores.turn import pause
 from safeselect.ledger.witness import Untold, Witnessed
 from safeselect.promises.guarantees import Content
 from safeselect.release.progress import counted
@@ -270,7 +270,6 @@ class Asked:
         deadline: until when it is tried again while others hold the lock.
         reading: the record as it was judged; it may be in the ledger.
         answer: what came of it; None until somebody knows.
-        bell: rings when it is answered, and when its turn may have come.
     """
 
     decide: Callable[[Checker], Written]
@@ -278,12 +277,6 @@ class Asked:
     deadline: int
     reading: Reading | None = None
     answer: Reading | Exception | None = None
-    bell: threading.Event = field(default_factory=threading.Event)
-
-    def ring(self, answer: Reading | Exception | None) -> None:
-        """Wake the thread that waits, with an answer or to take its turn."""
-        self.answer = answer
-        self.bell.set()
 
 
 @final
@@ -329,18 +322,15 @@ class Turn:
             mine = mine + 1 if self._owner == me else 0
             if mine > 1:
                 raise LedgerBusy(
-                    "a signal handler cannot use the ledger while its thread is using it; nothing "
-                    "was charged, try again afterwards"
+                    "a signal handler cannot use the ledger while the thread that it interrupted "
+                    "is using it; nothing was charged, try again afterwards"
                 )
             if time.monotonic_ns() > deadline:
                 raise LedgerBusy(
                     f"other threads used the ledger for {wait} seconds; nothing was charged, try "
                     "again"
                 )
-            if asked is None:
-                pause()
-            elif asked.bell.wait(LOOK):
-                asked.bell.clear()
+            pause()
         with lock:
             self._owner = me
             done = work()
@@ -398,7 +388,7 @@ class Book:
     def make(self, id_: str, first: Sequence[Written]) -> None:
         """Write the first records: the ledger's, and one for each scope."""
         if self._witness is not None and self._witness.ask() is not None:
-            raise LedgerError("the witness already has a ledger; each ledger needs its own")
+            raise LedgerError("the witness already has a ledger; each ledger needs its own witness")
 
         def work(journal: Journal) -> Known:
             known = Known(Checker(self.public_keys))
@@ -426,7 +416,7 @@ class Book:
         self._published = head
         if self._witness is not None and self._witness.ask() is None and head is None:
             # Nothing would tell the ledger from any older copy.
-            raise LedgerError("the witness has no ledger yet; pass head= when you first open one")
+            raise LedgerError("the witness has no head yet; pass head= when you first use it")
         self._turn.take(self._look)
 
     def reported(self, event: Event, work: Callable[[], T]) -> T:
@@ -544,13 +534,11 @@ class Book:
             except LedgerBusy as error:
                 for each in batch:
                     if time.monotonic_ns() > each.deadline:
-                        each.ring(copy(error))
+                        each.answer = copy(error)
                 pause()
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 if len(batch) == 1:
-                    batch[0].ring(error)
-        with suppress(IndexError):
-            queue[0].ring(None)
+                    batch[0].answer = error
         return asked.answer
 
     def _write(self, batch: Sequence[Asked]) -> None:
@@ -575,9 +563,9 @@ class Book:
             untold = error
         for asked, answer in answers:
             if untold is not None and isinstance(answer, Reading):
-                asked.ring(Untold(answer, untold))
+                asked.answer = Untold(answer, untold)
             else:
-                asked.ring(answer)
+                asked.answer = answer
 
     def _add(
         self, journal: Journal, batch: Sequence[Asked]

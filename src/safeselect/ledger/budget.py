@@ -82,11 +82,11 @@ class Terms:
         if not 0 <= self.own_delta <= self.delta < 1:
             raise ParameterError("own_delta must be from 0 to delta, and delta must be below 1")
         if self.epsilon is None and self.own_delta != self.delta:
-            raise ParameterError("with rho, all of delta is reserved for the deltas of releases")
+            raise ParameterError("with rho, own_delta must equal delta")
         if len(self.weights) != len(self.excesses) or bool(self.excesses) != (self.rest > 0):
-            raise ParameterError("orders need weights, and remainders of delta need orders")
+            raise ParameterError("orders require weights, and remainders of delta require orders")
         if any(each <= 0 for each in self.excesses + self.weights) or sum(self.weights) > 1:
-            raise ParameterError("orders must be above 1, weights positive with a sum of at most 1")
+            raise ParameterError("orders must be above 1; weights must be positive and sum to <= 1")
         if len(set(self.excesses)) != len(self.excesses):
             raise ParameterError("the orders of a budget must differ")
 
@@ -107,7 +107,7 @@ class Terms:
         if delta == own:
             return cls(epsilon=epsilon, delta=delta, own_delta=own)
         if epsilon <= 0 or not 0 <= own < delta < 1:  # before a logarithm is asked for
-            raise ParameterError("epsilon must be positive, own_delta from 0 to delta and below 1")
+            raise ParameterError("epsilon must be positive, with 0 <= own_delta < delta < 1")
         first = _first_excess(epsilon, WEIGHTS[0] * (delta - own))
         excesses = tuple(times * first for times in _MULTIPLES)
         return cls(epsilon, None, delta, own, excesses, WEIGHTS)

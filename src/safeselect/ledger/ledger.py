@@ -69,7 +69,7 @@ def read_hook(hook: object) -> OnEvent | None:
 
 @final
 class Ledger:
-    """A durable privacy budget: create it with `Ledger.create`, open it later with `Ledger.open`.
+    """A durable privacy budget. Create it with `Ledger.create`; open it later with `Ledger.open`.
 
     A missing file is therefore never taken for a new budget. Threads, processes and forked children
     can use the same ledger at the same time. A ledger in memory belongs to its process.
@@ -317,7 +317,7 @@ class Ledger:
         return finish_request(self._book, place, output, salt)
 
     def records(self, checker: Checker | None = None) -> Iterator[Record]:
-        """Yield all records that exist at the first read, oldest first, and check each.
+        """Yield all records that exist at the first read, oldest first, and check each record.
 
         Args:
             checker: receives each record; afterwards it has the balances of the scopes and the

@@ -52,8 +52,8 @@ def quoted(asked: object, unit: str, neighbours: str) -> tuple[AnyGuarantee, Vie
         return cast("AnyGuarantee", guarantee), tuple(parts.items())
     if not callable(asked):
         raise ParameterError(
-            "give a guarantee such as PureDP('1/10'), a release, or a function of a scope such as "
-            f"lambda scope: top_k(..., ledger=scope), got {describe(asked)}"
+            "pass a guarantee such as PureDP('1/10'), a release, or a function of a scope such "
+            f"as lambda scope: top_k(..., ledger=scope), got {describe(asked)}"
         )
     try:
         cast("Callable[[Quote], object]", asked)(Quote(unit, neighbours))

@@ -146,7 +146,7 @@ def read_numbers(content: object, what: str) -> dict[str, Fraction]:
         LedgerDamaged: it is not an object of numbers in their canonical spelling.
     """
     if not isinstance(content, dict):
-        raise LedgerDamaged(f"{what} is not an object of numbers")
+        raise LedgerDamaged(f"{what} is not a JSON object of numbers")
     return {name: _read_number(written, what) for name, written in content.items()}
 
 
@@ -197,7 +197,7 @@ def utc_now(clock: Clock) -> str:
     try:
         now = datetime.fromtimestamp(max(0, time_ns() // 10**9), UTC)
     except (ValueError, OverflowError, OSError):
-        raise LedgerError("the clock's year does not have four digits; set the clock") from None
+        raise LedgerError("the clock's year must have four digits; set the clock") from None
     return _stated(now, clock)
 
 
@@ -407,9 +407,9 @@ def read_record(body: str, where: str, *, is_ours: bool = False) -> Fields:
     elif kind == "corrected" and not all(
         type(each) is str and _COUNT.fullmatch(each) for each in record["charges"]
     ):
-        raise LedgerDamaged(f"{where} corrects records without valid numbers")
+        raise LedgerDamaged(f"{where} is a correction that does not list valid record numbers")
     elif kind == "repaired" and not all(_COUNT.fullmatch(record[end]) for end in ("first", "last")):
-        raise LedgerDamaged(f"{where} repairs records without valid numbers")
+        raise LedgerDamaged(f"{where} is a repair that does not state valid record numbers")
     return record
 
 

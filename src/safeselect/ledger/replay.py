@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -322,8 +323,8 @@ class Checker:
         for name in self.scopes:
             if name.startswith(f"{scope}/"):
                 raise ParameterError(
-                    f"scope {scope!r} has a budget for each block or month; name the ones that the "
-                    f"release reads, such as {name!r}, and join several with &"
+                    f"scope {scope!r} has a budget for each block or month; name the scopes that "
+                    f"the release reads, such as {name!r}, and join several scopes with &"
                 )
         also = did_you_mean(scope, self.scopes)
         raise ParameterError(f"this ledger has no scope {scope!r}{also}")
@@ -440,9 +441,7 @@ class Checker:
 
     def after(self, reading: Reading) -> Checker:
         """Return what judges the record after this one, if the two share none of `Reading.keys`."""
-        ahead: Checker = object.__new__(Checker)
-        for name in Checker.__slots__:
-            setattr(ahead, name, getattr(self, name))
+        ahead = copy(self)
         ahead.scopes = ChainMap({**reading.scopes}, *getattr(self.scopes, "maps", (self.scopes,)))
         ahead.library = reading.record.get("library", self.library)
         ahead.count, ahead.last = self.count + 1, reading.row.hash
@@ -456,7 +455,7 @@ class Checker:
             LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:
-            raise LedgerDamaged("there is no record: not a ledger, or its first line was cut")
+            raise LedgerDamaged("no records: this is not a ledger, or its first line was removed")
         if self.unsigned:
             first = f"the signature of record {min(self.unsigned)} is wrong"
             raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")
@@ -471,7 +470,7 @@ class Checker:
         clock = record.get("clock", self.clock)
         found = read_time(record["utc"])
         if found is None or found[1] != clock:
-            raise LedgerDamaged(f"{where} does not state a time to the {clock}")
+            raise LedgerDamaged(f"{where} does not state its time to the {clock}")
 
     def _follow(self, row: Row, record: Fields, where: str) -> Reading:
         kind = record["kind"]

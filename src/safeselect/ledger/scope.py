@@ -58,7 +58,7 @@ Reason = Literal["source", "interrupt", "error", "input"]
 
 
 class Outbox(Protocol):
-    """Stores answers until their caller has received them; can be a function."""
+    """A store that keeps answers until the caller has received them; can be a function."""
 
     def __call__(self, request: str, charge: int, salt: bytes, output: str, /) -> None:
         """Store an answer durably before this returns; raise if this is not certain.
@@ -131,7 +131,7 @@ class Pending:
     salt: bytes = field(default_factory=partial(os.urandom, SALT_BYTES), repr=False, compare=False)
 
     def check_open(self) -> None:
-        """Raise an error if a scope is closed, before a session reads a value.
+        """Raise an error if a scope is closed; a session calls this before it reads a value.
 
         Raises:
             BudgetError: one is.
@@ -432,8 +432,8 @@ def external_charge(
     name = text(mechanism, "mechanism")
     if not _NAMED.fullmatch(name) or _OURS.fullmatch(name):
         raise ParameterError(
-            "mechanism must be a library and a law, such as 'opendp/laplace', optionally with a "
-            f"version of the law, got {name!r}"
+            "mechanism must name a library and a law, such as 'opendp/laplace', optionally with "
+            f"a version of the law, got {name!r}"
         )
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ParameterError(f"parameters must map names to strings, got {describe(parameters)}")
@@ -446,7 +446,7 @@ def external_charge(
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One or more scopes of a ledger with a purpose; mechanisms accept it as `ledger=`.
+    """One or more scopes of a ledger with a purpose; pass this object to mechanisms as `ledger=`.
 
     `dataset & analyst` charges both scopes in one record, or neither.
     """
@@ -509,7 +509,7 @@ class Scope:
         return min(counts, default=None)
 
     def asked(self, request: str, *, question: str = "", outbox: Outbox | None = None) -> Scope:
-        """Return the scope for one request, whose retries are never charged or drawn again.
+        """Return the scope for a request; retries of the request are never charged or drawn again.
 
         Args:
             request: identity of the request. Create it at random for an authenticated caller, for
@@ -573,7 +573,7 @@ class Scope:
         return self.pay(Payment(charge, asserted, os.urandom(16)))
 
     def begin(self, charge: Charge, bits: Bits) -> Pending:
-        """Charge a release durably, then draw the salt of its commitment.
+        """Charge a release durably, then draw the salt for its commitment.
 
         Only the nonce, before the charge, and the salt, after it, are taken of these bits; no
         sampler gets them.
@@ -628,8 +628,8 @@ class Scope:
             ]
             if int.from_bytes(payment.nonce, "big") in checker.nonces:
                 raise SourceError(
-                    "the source returned a nonce that this ledger already has, so its randomness "
-                    "is a copy; nothing was charged or released"
+                    "the source returned a nonce that this ledger already has, so the source "
+                    "repeats its bytes; nothing was charged or released"
                 )
             ran = library()
             stated: dict[str, Content] = {} if checker.library == ran else {"library": {**ran}}

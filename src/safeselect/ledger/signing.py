@@ -299,7 +299,7 @@ class Approvers:
         for each in approvals:
             key, signature, until = _read_approval(each, where)
             if key in signed or key not in self.keys:
-                raise LedgerDamaged(f"{where} is approved twice by one key, or by a foreign key")
+                raise LedgerDamaged(f"{where} is approved twice by one key, or by an unknown key")
             if not is_signed(key, Proposal.of(record, since, until).message, signature):
                 raise LedgerDamaged(f"an approval of {where} is for another change")
             if place > int(until):
@@ -385,7 +385,7 @@ def read_approvers(
     asked = len(keys) if needed is None else needed
     count = integer(asked, "approvals_needed", minimum=1, maximum=len(keys))
     if signer is not None and signer.public_key.hex() in keys:
-        raise ParameterError("the key that signs records cannot be an approver's")
+        raise ParameterError("the key that signs records cannot be an approver's key")
     return Approvers(keys, count, scopes)
 
 

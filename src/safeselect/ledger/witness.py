@@ -22,7 +22,7 @@ from safeselect.ledger.store import Row
 
 @runtime_checkable
 class Witness(Protocol):
-    """Stores the newest head of one ledger on another machine, for several concurrent processes.
+    """A store for the newest head of a ledger on another machine, for concurrent processes.
 
     Both functions must either answer durably or raise an exception. After an exception, nothing is
     charged or nothing is released.
@@ -32,7 +32,7 @@ class Witness(Protocol):
         """Return the newest stored head, such as "12:9f86d0…", or None if there is none."""
 
     def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
-        """Store a head (and its lines, if you want) only if the newest head is still `after`.
+        """Store a head, and optionally its lines, but only if the newest head is still `after`.
 
         Compare and store in one step, for example with `UPDATE witness SET head = %s WHERE head =
         %s`. Otherwise two processes could add different lines at the same position.

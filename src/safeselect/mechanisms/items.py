@@ -136,7 +136,7 @@ def _both(counts: object, labels: object) -> tuple[Column, Iterable[object]]:
         labels = index_of(counts)
     if labels is None:
         raise ParameterError(
-            "counts need labels=, or a mapping label -> count, because items found in the data "
+            "counts require labels= or a mapping label -> count, because items found in the data "
             "have no public positions"
         )
     return column, listed(labels)

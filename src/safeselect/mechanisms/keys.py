@@ -507,7 +507,7 @@ _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 @final
 class PartitionStrategy:
-    """Decides which keys of one table to release; `partition_strategy` creates it.
+    """An object that decides which keys of one table to release; see `partition_strategy`.
 
     Ask about each key once, with one of the methods. A second draw for a key is a second release,
     for which nothing was charged. If an engine may repeat work (Spark, Beam), use `keep_keyed`,
@@ -537,7 +537,7 @@ class PartitionStrategy:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise FrozenInstanceError("a strategy cannot change after it was paid for; create another")
+        raise FrozenInstanceError("a strategy cannot be changed after its charge; create another")
 
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"
@@ -557,7 +557,7 @@ class PartitionStrategy:
         return self.terms.table.chance(_read(users) - self.terms.pre_threshold + 1)
 
     def should_keep(self, users: int) -> bool:
-        """Return whether to keep a key with this number of users, from a fresh draw.
+        """Return whether to keep a key with this number of users, using a fresh draw.
 
         Raises:
             ScoreError: it is not an integer; the message does not quote it.
@@ -566,7 +566,7 @@ class PartitionStrategy:
         return self._decided(users) is not None
 
     def noisy_count_if_kept(self, users: int) -> int | None:
-        """Return a key's noisy number of users, from a fresh draw, or None if the key is not kept.
+        """Return a key's noisy number of users, using a fresh draw, or None if the key is not kept.
 
         Raises:
             ParameterError: the strategy was made without `with_counts=True`.
@@ -576,7 +576,7 @@ class PartitionStrategy:
         return self._decided(users)
 
     def keep_column(self, counts: Scores[Any]) -> NDArray[np.bool_]:
-        """Return which keys of a column of counts to keep, by one fresh draw for each key.
+        """Return which keys of a column of counts to keep, using a fresh draw for each key.
 
         Args:
             counts: numbers of users as a list, an array or a column; or `Counts`, in their order.
@@ -661,7 +661,7 @@ def partition_strategy(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> PartitionStrategy:
-    """Return a strategy that decides which keys of one table to keep; it is charged once, now.
+    """Return a strategy, charged once by this call, that decides which keys of a table to keep.
 
     The law, the guarantee, the neighbours and the arguments are those of `select_partitions`. The
     counting engine must limit the keys of each user to `max_partitions`, and keys and values must
@@ -707,7 +707,7 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     check_cap(counts, max_partitions, "max_partitions")
     if counts.places != "all":
         raise ParameterError(
-            f"these are the {counts.places} largest counts of a table, a choice that depends on "
+            f"these are the {counts.places} largest counts of a table, whose choice depends on "
             "all users; use count_distinct_users(...), which counts the whole table"
         )
 

@@ -179,7 +179,7 @@ def measure(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[int, Label]:
-    """Release integers with exact noise.
+    """Release integers with noise that is sampled exactly.
 
     Pass exactly one cost. It determines the noise and requires the sensitivity in the matching
     norm:

@@ -205,7 +205,7 @@ def exponential_mechanism_base2(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate, with probability proportional to a rational power, base**(-score / R).
+    """Choose one candidate by an exponential mechanism with a rational base.
 
     R is `range_`, or `sensitivity` if monotonic, or otherwise twice the `sensitivity`. A candidate
     whose score is lower by R has a probability that is smaller by the factor `base`. If scores are
@@ -308,7 +308,7 @@ def permute_and_flip_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate by permute-and-flip, and release its gap to the next noisy score.
+    """Choose one candidate by permute-and-flip and release its gap to the next noisy score.
 
     The probability that r wins with a gap of at least g equals the probability that
     permute-and-flip chooses r if the score of r is lower by g.
@@ -361,7 +361,7 @@ def exponential_mechanism_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one by the exponential mechanism, and release its gap to the next noisy score.
+    """Choose a candidate by the exponential mechanism and release its gap to the next noisy score.
 
     Candidate r wins with probability proportional to exp(rate * score r). Given the winner, rate *
     gap follows the logistic law with location rate * score r - ln(sum over j != r of exp(rate *
@@ -528,7 +528,7 @@ def top_k_with_gaps(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[Label]:
-    """Choose the k candidates with the largest noisy scores, in order, with the k gaps below them.
+    """Choose the k candidates with the largest noisy scores, in order, and release their gaps.
 
     The noise is drawn once, with scale k R / epsilon. R is `range_`, or `sensitivity` if monotonic,
     or otherwise twice the `sensitivity`. Gap l is the l-th noisy score minus the next one. The last
@@ -581,7 +581,7 @@ def top_k_above(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[Label]:
-    """Choose up to k candidates, with gaps, whose noisy scores exceed a noisy threshold.
+    """Choose up to k candidates whose noisy scores exceed a noisy threshold, and release the gaps.
 
     The threshold counts as an additional score. All scores get independent, identically
     distributed, continuous noise of scale k R / epsilon. R is the `sensitivity` if monotonic, or
@@ -649,7 +649,7 @@ def select_many(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Batch[Label]:
-    """Choose one candidate or k candidates in each row of a matrix of scores, independently.
+    """Choose one or k candidates in each row of a matrix of scores, independently of other rows.
 
     The rows are fixed in advance: no row depends on a selection from another row. If a row does, as
     in boosting or synthetic data, call the mechanism for a single row once per round.

@@ -24,7 +24,7 @@ _NAME = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedLaw(Planned):
-    """A mechanism of your own for `top_k(mechanism=...)`, whose guarantee you state.
+    """Your own mechanism for `top_k(mechanism=...)`, with a guarantee that you state.
 
     You assert: if the difference between any two scores changes by at most R steps between
     neighbours, then `choose` with rate = epsilon / (k R) satisfies `promise(epsilon)`. The library
@@ -67,10 +67,10 @@ class StatedLaw(Planned):
         kinds = BoundedRange, LaplaceDominated, PureDP
         if not (is_named and self.promise in kinds and callable(self.choose)):
             given = ", ".join(map(describe, (self.name, self.promise, self.choose)))
-            raise ParameterError(f"write StatedLaw('staircase/1', PureDP, choose), got {given}")
+            raise ParameterError(f"StatedLaw takes a name, a guarantee and a function, got {given}")
 
     def planned(self, cost: PrivacyCost, range_: Fraction, step: Fraction, k: int) -> Calibration:
-        """Return the plan of one draw with the caller's guarantee; the range is in grid steps.
+        """Return the plan of a draw with the caller's guarantee; `range_` is in grid steps.
 
         Raises:
             ParameterError: the cost allows no draw of this kind, or no draw at this rate.

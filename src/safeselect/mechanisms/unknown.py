@@ -302,7 +302,7 @@ def plan_of_list(
     k, least, most = places
     if laplace:
         if least < most:
-            raise ParameterError("noise='laplace' takes one k_bar")
+            raise ParameterError("noise='laplace' requires a single k_bar")
         share = ApproximateDP(total.epsilon / lists, total.delta / lists)
         offset, noise_rate, said = plan_counts(share, least, contributions or 0)
         said["max_contributions"] = str(contributions)
@@ -411,7 +411,7 @@ def unknown_domain_top_k(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose up to k items with the largest counts when the set of items is private.
+    """Choose up to k items with large counts when the set of items is private.
 
     The k_bar largest counts compete with a threshold, the bottom, which lies 1 + tau above the
     (k_bar + 1)-th count.
@@ -582,7 +582,7 @@ def plan_lists(
 @final
 @sealed
 class PayWhatYouGet(InTurns):
-    """A session of unknown-domain queries, in which each query costs only the draws it made.
+    """A session of unknown-domain queries; each query costs only the draws that it made.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
     draw and delta per query. A list of k labels takes k draws. A list that ends at the bottom after
@@ -725,7 +725,7 @@ class PayWhatYouGet(InTurns):
             raise BudgetError("the session has no queries left")
         if left.outcomes < worst:
             raise BudgetError(
-                f"the session has {left.outcomes} outcomes left, but this query can cost {worst}; "
+                f"the session has {left.outcomes} outcomes left, but this query can use {worst}; "
                 "use a smaller k"
             )
 

@@ -54,7 +54,7 @@ class _OfEpsilon:
 
 @dataclass(frozen=True, slots=True)
 class PureDP(_OfEpsilon):
-    """epsilon-DP: no event is more than e**epsilon times as likely on a neighbour.
+    """epsilon-DP: no event is more than e**epsilon times as likely on a neighbouring data set.
 
     Args:
         epsilon: rational, at least 0.
@@ -76,13 +76,14 @@ class PureDP(_OfEpsilon):
         return _approximate(self, delta, lambda e, d, _: e + (1 - d * (1 + (-e).exp())).log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta at this epsilon: (e**own - e**epsilon) / (1 + e**own)."""
+        """Return the smallest delta at this epsilon: (e**own - e**epsilon) / (1 + e**own), where
+        own is self.epsilon."""
         return -less.expm1() / (1 + (-own).exp())
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceDominated(_OfEpsilon):
-    """At most as distinguishable from a neighbour as Laplace(0, 1) from Laplace(epsilon, 1).
+    """Neighbours are at most as easy to distinguish as Laplace(0, 1) and Laplace(epsilon, 1).
 
     It holds for permute-and-flip, for report-noisy-max with continuous noise and for every release
     of gaps.  Reason: on the straight line from one score vector to its neighbour, an event's
@@ -102,11 +103,13 @@ class LaplaceDominated(_OfEpsilon):
         return _concentrated(self, lambda e: e + (-e).expm1())
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return ApproximateDP with the smallest epsilon: own epsilon + 2 ln(1 - delta), or 0."""
+        """Return ApproximateDP with the smallest epsilon at this delta:
+        max(0, self.epsilon + 2 ln(1 - delta))."""
         return _approximate(self, delta, lambda e, _, rest: e + 2 * rest.log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
+        """Return the smallest delta at this epsilon: 1 - e**((epsilon - own) / 2), where own is
+        self.epsilon."""
         return -(less / 2).expm1()
 
 
@@ -141,7 +144,8 @@ class BoundedRange(_OfEpsilon):
         )
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta: (1 - e**((epsilon - own) / 2))**2 / (1 - e**-own).
+        """Return the smallest delta at this epsilon:
+        (1 - e**((epsilon - own) / 2))**2 / (1 - e**-own), where own is self.epsilon.
 
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
         """
@@ -151,7 +155,8 @@ class BoundedRange(_OfEpsilon):
 
 @dataclass(frozen=True, slots=True)
 class ZeroConcentratedDP:
-    """rho-zCDP: the Rényi divergence of every order a > 1 is at most a rho (Bun and Steinke 2016).
+    """rho-zCDP: the Rényi divergence of every order a > 1 is at most a * rho (Bun and Steinke
+    2016).
 
     Args:
         rho: rational, at least 0.
@@ -225,7 +230,7 @@ class ApproximateDP:
         """
         at = rational(delta, "delta", below=1)
         if at < self.delta:
-            raise ParameterError(f"delta must be at least {self.delta}, as in the guarantee")
+            raise ParameterError(f"delta must be at least {self.delta}, the delta of the guarantee")
         return ApproximateDP(self.epsilon, at)
 
 

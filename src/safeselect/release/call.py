@@ -107,14 +107,14 @@ def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
     # `isinstance` of a protocol takes a tenth of the time of a small call.
     if not all(hasattr(ledger, member) for member in ("begin", "unit", "neighbours")):
         raise ParameterError(
-            "ledger must be a result of ledger.scope('name', unit=, neighbours=, purpose=), got "
-            f"{describe(ledger)}"
+            "ledger must be the result of ledger.scope('name', unit=, neighbours=, purpose=), "
+            f"got {describe(ledger)}"
         )
     scope = cast("Scope", ledger)
     if monotonic and scope.neighbours == "replace_one":
         raise ParameterError(
             f"monotonic=True requires add/remove neighbours, but scope {scope.name!r} has "
-            "replace_one; omit it, or, if counts of users imply it, charge an add_remove scope"
+            "replace_one; omit monotonic or, for counts of users, charge an add_remove scope"
         )
     return scope
 

@@ -194,7 +194,7 @@ class Provenance:
     def of(
         parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None, utc: str | None
     ) -> Provenance:
-        """Return the provenance of a release of this process; pass None for facts not stated.
+        """Return the provenance of a release of this process; pass None for unstated facts.
 
         Args:
             by: relation of neighbouring data sets.
@@ -217,7 +217,7 @@ def _beside(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Release:
-    """The common fields and methods of all releases.
+    """The fields and methods that all releases have in common.
 
     Attributes:
         mechanism: name of the mechanism and version of its law, such as "permute_and_flip/1".
@@ -399,7 +399,7 @@ class TopK(_Scored, Generic[Label]):
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
     def to_dict(self) -> Columns:
-        """Return the columns rank (if ordered), label, index, gap, count, low, high as lists."""
+        """Return rank (if ordered), label, index, gap, count, low and high as a dict of lists."""
         rank = range(1, len(self) + 1) if self.ordered else None
         gaps = None if self.gaps is None else map(float, self.gaps)
         counted = _near(self.counts, self.noise, least=0)
@@ -610,7 +610,7 @@ class Answers(Release):
         return len(self.indices)
 
     def to_dict(self) -> Columns:
-        """Return a dict of lists with a row for each value above: index, gap, branch, cost."""
+        """Return the index, gap, branch and cost of each answer "above" as a dict of lists."""
         gaps, costs = map(float, self.gaps), map(float, self.costs)
         branches = self.branches or None
         return _columns(index=self.indices, gap=gaps, branch=branches, cost=costs)

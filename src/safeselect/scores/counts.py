@@ -100,8 +100,9 @@ class Counts(Mapping[Any, int]):
         """
         if sha256(ascii(_pairs(check)).encode()).hexdigest() not in _BY_BYTES:
             raise ParameterError(
-                "check= must be the rows of `safeselect sql --check` in their order; an engine "
-                "that does not compare text by its bytes could show how one user writes an item"
+                "check= must be the rows of the `safeselect sql --check` statement, in order; an "
+                "engine that does not compare text by bytes could show how one user writes an "
+                "item"
             )
         return cls(dict(_pairs(rows)), places, max_contributions, unit=unit)
 
@@ -140,7 +141,7 @@ class Counts(Mapping[Any, int]):
                 "unknown_domain_top_k, or count_distinct_users for a public list of candidates"
             )
         if reading.on_grid and reading.step.numerator != 1:
-            raise ParameterError("counts are not multiples of grid; omit on_grid=True and grid")
+            raise ParameterError("the counts are not multiples of grid; omit on_grid=True and grid")
         # Whatever the cap: who leaves takes 1 from some counts, who comes adds 1 to some others.
         both_ways = replaced and change.range_ is not None
         if change.size < 1 + both_ways:

@@ -50,7 +50,7 @@ def exactly_one(given: Mapping[str, object], example: str) -> None:
     if len(named) != 1:
         names = " and ".join(given) if len(given) == 2 else ", ".join(given)
         got = f"{' and '.join(named)}: omit one" if named else f"none: {example}"
-        raise ParameterError(f"give exactly one of {names}; got {got}")
+        raise ParameterError(f"pass exactly one of {names}; got {got}")
 
 
 def nearest(above: int, below: int, p: int, q: int) -> int:
@@ -94,8 +94,8 @@ class Reading:
             return cls(step, is_on_grid, Fraction(0) if is_on_grid else step / 2)
         if is_on_grid:
             raise ParameterError(
-                "give on_grid=True or score_error, not both: with on_grid, the nearest multiple "
-                "of grid is the true score"
+                "pass on_grid=True or score_error, but not both: with on_grid, the nearest "
+                "multiple of grid is the true score"
             )
         return cls(step, False, rational(score_error, "score_error", zero=True))
 
@@ -184,7 +184,7 @@ class Sensitivity:
         exactly_one({"sensitivity": sensitivity, "range_": range_}, _EXAMPLE)
         one_way = flag(monotonic, "monotonic")
         if one_way and range_ is not None:
-            raise ParameterError("monotonic=True requires sensitivity=; range_= already covers it")
+            raise ParameterError("omit monotonic=True: range_= already covers monotonic scores")
         return cls(
             None if sensitivity is None else rational(sensitivity, "sensitivity"),
             None if range_ is None else rational(range_, "range_"),

@@ -94,7 +94,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class TableAs:
-    """A table with options for reading it; can be used wherever a table can.
+    """A table with options for reading it; accepted wherever a table is accepted.
 
         top_items(TableAs(["may.csv", "june.csv"], delimiter=";", trim=True), item="city", ...)
 
@@ -178,7 +178,7 @@ class TableAs:
             raise ParameterError("a TableAs must contain a table, not another TableAs")
 
     def check(self, *, user: str, item: str | None = None) -> Look:
-        """Inspect how the table is written, before a release, like `safeselect look`.
+        """Before a release, inspect how the table is written, like `safeselect look`.
 
         The result is exact and private: NOT FOR PUBLICATION. Publish the chosen options with the
         release. An option that you choose because of this result reveals something about the table.
@@ -400,8 +400,8 @@ def header_of(file: Path, alias: Path, encoding: str, delimiter: str) -> list[st
     if header is None or any(_NO_TEXT.search(name) for name in header):
         kind = "a gzip-compressed CSV" if compressed else "a CSV"
         raise InputError(
-            f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if it has another "
-            "encoding, pass that, such as 'cp1252' or 'utf-16'"
+            f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if the file has "
+            "another encoding, pass it as encoding, such as 'cp1252' or 'utf-16'"
         )
     if not header:
         raise InputError(f"{shown(file)} has no header line; its first line must name the columns")

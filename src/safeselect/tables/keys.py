@@ -65,7 +65,7 @@ def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") ->
     """
     lines: list[str] | None = None
     if not os.path.lexists(path):
-        raise InputError(f"{shown(path)} does not exist; it should list one {what} per line")
+        raise InputError(f"{shown(path)} does not exist; it must contain one {what} per line")
     with suppress(OSError, ValueError), open(path, "rb") as file:
         lines = file.read().decode("utf-8-sig").split("\n")
     if lines is None:
@@ -162,8 +162,8 @@ class Keyed:
                 )
             if label in found:
                 raise InputError(
-                    f"{what} {place} is read like {what} {found[label]}: both become the same "
-                    "cell, so list only one of them"
+                    f"{what} {place} and {what} {found[label]} are the same after cleaning; list "
+                    "only one of them"
                 )
             found[label] = place
         require_plain([*found], self.table.types[ours] or "", self.names[ours], what)

@@ -29,7 +29,7 @@ _THREADS = 8
 
 
 def check_source(factory: Callable[[], Source]) -> tuple[str, ...]:
-    """Raise AssertionError with the name of the rule if a source from the factory breaks one.
+    """Raise AssertionError if a source from the factory breaks a rule; the error names the rule.
 
     Args:
         factory: builds a new source; called several times.

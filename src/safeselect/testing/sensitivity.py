@@ -105,7 +105,7 @@ def check_sensitivity(
             raise SensitivityExceeded(pair, rule, candidate, observed)
         pairs += 1
     if pairs == 0:
-        raise ParameterError("give at least one pair of neighbours")
+        raise ParameterError("pass at least one pair of neighbours")
     return pairs
 
 

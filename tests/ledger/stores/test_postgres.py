@@ -121,7 +121,7 @@ def test_a_warning_during_the_commit_withholds_the_answer(
 
     ledger = new(store, epsilon=1)
     there = scope(ledger)
-    pending, execute, writing = there.pay(pure()), psycopg.Connection.execute, list[str]()
+    pending, execute, writing = there.pay(pure()), psycopg.ClientCursor.execute, list[str]()
 
     def warns(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         writing.extend(["begin_charge"] * ("begin_charge" in query))
@@ -131,7 +131,7 @@ def test_a_warning_during_the_commit_withholds_the_answer(
 
     for is_alone in (True, False):
         with monkeypatch.context() as patch:
-            patch.setattr(psycopg.Connection, "execute", warns)
+            patch.setattr(psycopg.ClientCursor, "execute", warns)
             patch.setattr(store, "_queued", 0 if is_alone else 9)
             with pytest.raises(LedgerError, match="reported a warning"):
                 pending.released("blue", b"s" * 32)

@@ -126,10 +126,10 @@ def test_a_key_is_replaced_on_the_server(server: Server) -> None:
 
 def test_wrong_arguments() -> None:
     for arguments, said in (
-        ({}, "give either conninfo or pool="),
-        ({"conninfo": "x", "pool": object()}, "give either conninfo or pool="),
-        ({"pool": object()}, "must be a psycopg_pool.ConnectionPool"),
-        ({"pool": "x"}, "must be a psycopg_pool.ConnectionPool"),
+        ({}, "pass either conninfo or pool="),
+        ({"conninfo": "x", "pool": object()}, "pass either conninfo or pool="),
+        ({"pool": object()}, "must be a psycopg ConnectionPool"),
+        ({"pool": "x"}, "must be a psycopg ConnectionPool"),
     ):
         with pytest.raises(ParameterError, match=said):
             PostgresStore(schema="x", **arguments)  # type: ignore[arg-type]

@@ -11,12 +11,13 @@ from functools import partial
 from typing import Any
 
 import pytest
-from ledgers import pure, scope
+from ledgers import TERMS, pure, scope
 from postgres import Server, needs_postgres
-from postgres_roles import CHARGER, READER, Place, a_charge, refused
+from postgres_roles import APPROVER, CHARGER, READER, Place, a_charge, refused
 from workers import ended, kinds
 
 from safeselect import (
+    Budget,
     BudgetError,
     Ledger,
     LedgerDamaged,
@@ -39,13 +40,14 @@ TIMES = {"day": "2028-02-29", "hour": "2026-12-31T23Z", "minute": "2026-01-01T00
 
 def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(place: Place) -> None:
     place.make(epsilon=1)
-    path = f"set_config('search_path', '{place.name}', false)"  # as the functions set it
-    asked = f"SELECT {place.name}.instant(%s, %s) FROM {path}"  # noqa: S608
+    about: dict[str, Any] = {"kind": "scope", "caps": {"epsilon": "1"}, "max_refusals": "10"}
+    about["terms"] = Budget(**TERMS, epsilon=1).as_record()
     for clock, fine in TIMES.items():
-        assert place.sql("owner", asked, values=(fine, clock)) == [(fine,)]
-        for wrong in {*TIMES.values(), "2027-02-29"} - {fine}:
-            with refused("not as fine|not of its form|out of range|invalid input"):
-                place.sql("owner", asked, values=(wrong, clock))
+        place.sql("owner", "UPDATE state SET clock = %s", values=(clock,))
+        for wrong in {*TIMES.values(), "2027-02-29", "infinity", "10000-01-01"} - {fine}:
+            with refused("not as fine|out of range|invalid input"):
+                place.append(APPROVER, {**about, "scope": clock, "utc": wrong})
+        place.append(APPROVER, {**about, "scope": clock, "utc": fine})
 
 
 def test_a_false_signature_is_set_aside_and_nothing_is_forgotten(place: Place) -> None:
@@ -154,20 +156,21 @@ def commits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Commit]]:
     """What happens in the next commits of writers, in place of them."""
     import psycopg
 
-    execute, plan, writing = psycopg.Connection.execute, list[Commit](), set[int]()
+    execute, plan, writing = psycopg.ClientCursor.execute, list[Commit](), set[int]()
 
     def planned(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         if "begin_charge" in query:
-            writing.add(id(self))
-        alone = self.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+            writing.add(id(self.connection))
+        alone = self.connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         is_sent = alone and (".charge(" in query or ".settle(" in query)
-        if is_sent or (query.endswith("COMMIT") and id(self) in writing):
-            writing.discard(id(self))
+        if is_sent or (query.endswith("COMMIT") and id(self.connection) in writing):
+            writing.discard(id(self.connection))
             if plan:
-                return plan.pop(0)(self, lambda: execute(self, query, *more, **options))
+                commit = partial(execute, self, query, *more, **options)
+                return plan.pop(0)(self.connection, commit)
         return execute(self, query, *more, **options)
 
-    monkeypatch.setattr(psycopg.Connection, "execute", planned)
+    monkeypatch.setattr(psycopg.ClientCursor, "execute", planned)
     yield plan
     plan.clear()
 
@@ -371,13 +374,13 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is sent from now on."""
     import psycopg
 
-    execute, sent = psycopg.Connection.execute, list[str]()
+    execute, sent = psycopg.ClientCursor.execute, list[str]()
 
     def counted(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         sent.append(query)
         return execute(self, query, *more, **options)
 
-    monkeypatch.setattr(psycopg.Connection, "execute", counted)
+    monkeypatch.setattr(psycopg.ClientCursor, "execute", counted)
     return sent
 
 
@@ -430,7 +433,7 @@ def test_a_long_read_is_made_without_the_lock(
     for _ in range(8):
         scope(other).pay(pure())
     monkeypatch.setattr(postgres, "_MANY", 5)
-    execute, locked = psycopg.Connection.execute, list[bool]()
+    execute, locked = psycopg.ClientCursor.execute, list[bool]()
 
     def looked(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         done = execute(self, query, *more, **options)
@@ -442,7 +445,7 @@ def test_a_long_read_is_made_without_the_lock(
                 locked.append(True)
         return done
 
-    monkeypatch.setattr(psycopg.Connection, "execute", looked)
+    monkeypatch.setattr(psycopg.ClientCursor, "execute", looked)
     there.pay(pure())
     assert locked == [False, False, True]
     assert mine.check().count == 11

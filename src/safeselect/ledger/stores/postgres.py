@@ -40,10 +40,11 @@ from safeselect.release.display import library
 
 Connection: TypeAlias = Any
 """A connection of psycopg, whose own type takes none but literal queries."""
+Cursor: TypeAlias = Any
+"""Its cursor, which sends values as literals: a pool behind a pool forgets what was prepared."""
 Notice: TypeAlias = Any
 """What its server says besides, such as a warning."""
 
-_SETTINGS = ("autocommit", "row_factory", "prepare_threshold", "cursor_factory")
 _LOST: list[list[Connection]] = []
 
 
@@ -102,10 +103,10 @@ def _close(idle: list[Connection], born: Generation) -> None:
 
 
 @contextmanager
-def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Connection, list[str]]]:
-    """Yield a connection without a transaction, and a list of the server's warnings.
+def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Cursor, list[str]]]:
+    """Yield a cursor of a connection without a transaction, and a list of the server's warnings.
 
-    It goes back with the settings that it had, and closed if its transaction did not end.
+    The connection goes back as it was, and closed if its transaction did not end.
 
     Raises:
         LedgerBusy: the pool had none in time.
@@ -124,29 +125,21 @@ def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Connectio
         raise LedgerBusy(said) from None
     guard(connection)
     connection.add_notice_handler(notice)
-    # Nothing is prepared: another pool may be behind this one.  Values are sent as literals.
-    ours = [True, psycopg.rows.tuple_row, None, psycopg.ClientCursor]
-    before = _settings(connection)
+    is_own = isinstance(pool, OwnPool)
     try:
-        if connection.info.encoding != "utf-8":
-            raise LedgerError("the pool's connections must have client_encoding=utf8")
-        _settings(connection, ours)
-        yield connection, warnings
+        if not is_own:
+            before, connection.autocommit = connection.autocommit, True
+            if connection.info.encoding != "utf-8":
+                raise LedgerError("the pool's connections must have client_encoding=utf8")
+        yield psycopg.ClientCursor(connection, row_factory=psycopg.rows.tuple_row), warnings
     finally:
         if generation() == born:
             connection.remove_notice_handler(notice)
-            if connection.info.transaction_status:
+            if connection.pgconn.transaction_status:
                 connection.close()
-            elif not isinstance(pool, OwnPool):
-                _settings(connection, before)
+            elif not is_own:
+                connection.autocommit = before
             pool.putconn(connection)
-
-
-def _settings(connection: Connection, new: Sequence[object] = ()) -> list[object]:
-    found = [getattr(connection, name) for name in _SETTINGS]
-    for name, value in zip(_SETTINGS, new if found != new else (), strict=False):
-        setattr(connection, name, value)
-    return found
 
 
 class Lost(Exception):
@@ -167,31 +160,31 @@ class Rows:
     """The rows of a transaction, as a `Journal`; `append` keeps rows in `new`, to be sent.
 
     Args:
-        connection: None where nothing is asked.
+        cursor: None where nothing is asked.
         last: the last row that was seen.
         query: reads rows, and perhaps takes the lock if they are few.
     """
 
-    __slots__ = ("_connection", "_is_whole", "_query", "_schema", "last", "new")
+    __slots__ = ("_cursor", "_is_whole", "_query", "_schema", "last", "new")
     torn: Torn | None = None  # a transaction exists as a whole or not at all
 
     def __init__(
-        self, connection: Connection, schema: str, last: Row | None = None, query: str = _ROWS
+        self, cursor: Cursor, schema: str, last: Row | None = None, query: str = _ROWS
     ) -> None:
-        self._connection, self._schema, self.last = connection, schema, last
+        self._cursor, self._schema, self.last = cursor, schema, last
         self.new: list[Row] = []
         self._query = query
         # Whether the end was reached: a reader far away does not run after writers.
-        self._is_whole = connection is None
+        self._is_whole = cursor is None
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         """Return the rows from a place on."""
         if self._is_whole and self.last is not None and first == self.last.seq:
             return [self.last]
-        if self._connection is None:
+        if self._cursor is None:
             raise Moved
         count = min(count, _MANY)
-        said = self._connection.execute(self._query.format(self._schema, first, count))
+        said = self._cursor.execute(self._query.format(self._schema, first, count))
         while said.nextset():
             pass
         values = said.fetchall()
@@ -203,7 +196,7 @@ class Rows:
                 raise LedgerError(f"the ledger {where} {_UNSAFE}")
         found = [Row(*row[:4]) for row in values if row[0] is not None]
         if [row.seq for row in found] != list(range(first, first + len(found))):
-            raise LedgerDamaged(f"record {first} or a later one is missing {where}")
+            raise LedgerDamaged(f"record {first} or a later record is missing {where}")
         for row in found:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
                 raise LedgerDamaged(f"record {row.seq} {where} is not a string")
@@ -219,7 +212,7 @@ class Rows:
         return row
 
 
-def send(connection: Connection, schema: str, rows: Sequence[Row], wait: int, end: str = "") -> str:
+def send(cursor: Cursor, schema: str, rows: Sequence[Row], wait: int, end: str = "") -> str:
     """Have the server check the records of rows, and write them: in one way there and back.
 
     Args:
@@ -238,7 +231,7 @@ def send(connection: Connection, schema: str, rows: Sequence[Row], wait: int, en
             raise LedgerError("a server does not store records of this kind")
         statements.append(f"SELECT {schema}.{_FUNCTIONS[kind[1]]}(%s, %s, %s, %s)")
         values += [wait, row.body, row.hash, row.signature]
-    done = connection.execute("; ".join(filter(None, [*statements, end])), values or None)
+    done = cursor.execute("; ".join(filter(None, [*statements, end])), values or None)
     while done.nextset():
         pass
     return str(done.statusmessage)
@@ -313,11 +306,11 @@ class PostgresStore:
         pool: Connections | None = None,
     ) -> None:
         if (conninfo is None) == (pool is None):
-            raise ParameterError("give either conninfo or pool=")
+            raise ParameterError("pass either conninfo or pool=")
         if conninfo is not None and not isinstance(conninfo, str):
             raise ParameterError("conninfo must be a libpq connection string")
         if pool is not None and not isinstance(pool, Connections):
-            raise ParameterError(f"pool must be a psycopg_pool.ConnectionPool: {describe(pool)}")
+            raise ParameterError(f"pool must be a psycopg ConnectionPool, got {describe(pool)}")
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
             raise ParameterError(f"schema must be a plain lower-case name, got {describe(schema)}")
         self._psycopg: ModuleType = library("psycopg", "postgres")
@@ -345,18 +338,18 @@ class PostgresStore:
         The role of the connection owns it.  Let that be one that nobody logs in as, for example
         with `options='-c role=ledger_owner'` in conninfo.
         """
-        with self._translated(), self._transaction(begin=_BEGIN) as connection:
-            if connection.info.server_version < _OLDEST:
+        with self._translated(), self._transaction(begin=_BEGIN) as cursor:
+            if cursor.connection.info.server_version < _OLDEST:
                 raise LedgerError("a ledger requires PostgreSQL 13 or later")
-            if connection.execute("SHOW server_encoding").fetchone() != ("UTF8",):
+            if cursor.execute("SHOW server_encoding").fetchone() != ("UTF8",):
                 raise LedgerError("a ledger requires a database with encoding UTF8")
-            connection.execute(f"CREATE SCHEMA {self._schema}")
-            connection.execute(f"SET LOCAL search_path = {self._schema}, pg_temp")
+            cursor.execute(f"CREATE SCHEMA {self._schema}")
+            cursor.execute(f"SET LOCAL search_path = {self._schema}, pg_temp")
             for statement in schema_of(self._schema):
-                connection.execute(statement)
-            journal = Rows(connection, self._schema)
+                cursor.execute(statement)
+            journal = Rows(cursor, self._schema)
             done = work(journal)
-            send(connection, self._schema, journal.new, self._wait)
+            send(cursor, self._schema, journal.new, self._wait)
         return done
 
     def grant(self, role: str, duty: Literal["reader", "charger", "approver"]) -> None:
@@ -376,16 +369,16 @@ class PostgresStore:
             raise ParameterError(f"role must be a plain lower-case name, got {describe(role)}")
         if duty not in GRANTS:
             raise ParameterError(f"duty must be reader, charger or approver, got {describe(duty)}")
-        with self._translated(), self._transaction(begin=_BEGIN) as connection:
-            Rows(connection, self._schema).rows(0, 1)
+        with self._translated(), self._transaction(begin=_BEGIN) as cursor:
+            Rows(cursor, self._schema).rows(0, 1)
             # The server only warns of a grant that grants nothing.
-            if connection.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
+            if cursor.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
                 raise LedgerError(f"only the owner of {self.name} can grant rights")
             schema = self._schema
-            connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
-            connection.execute(f"GRANT SELECT ON {schema}.records, {schema}.format TO {role}")
+            cursor.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+            cursor.execute(f"GRANT SELECT ON {schema}.records, {schema}.format TO {role}")
             for function in GRANTS[duty]:
-                connection.execute(f"GRANT EXECUTE ON FUNCTION {schema}.{function} TO {role}")
+                cursor.execute(f"GRANT EXECUTE ON FUNCTION {schema}.{function} TO {role}")
 
     def write(self, work: Callable[[Journal], T]) -> T:
         """Run the work, and commit its rows durably: without the lock, while nobody else writes.
@@ -400,9 +393,9 @@ class PostgresStore:
             while True:
                 is_alone, sent = False, list[Row]()
                 try:
-                    with self._transaction(sent) as connection:
+                    with self._transaction(sent) as cursor:
                         is_alone, self._queued = not self._queued, max(0, self._queued - 1)
-                        here = None if is_alone else connection
+                        here = None if is_alone else cursor
                         journal = Rows(here, self._schema, self._last, lock)
                         done = work(journal)
                         if is_alone and not journal.new:
@@ -433,8 +426,8 @@ class PostgresStore:
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Run the work on the rows that were committed: their order is one, and they only grow."""
-        with self._translated(), borrowed(self._pool_here(), self._psycopg) as (connection, _):
-            journal = Rows(connection, self._schema, self._last)
+        with self._translated(), borrowed(self._pool_here(), self._psycopg) as (cursor, _):
+            journal = Rows(cursor, self._schema, self._last)
             done = work(journal)
         self._last = journal.last
         return done
@@ -454,25 +447,25 @@ class PostgresStore:
         return self._pool
 
     @contextmanager
-    def _transaction(self, sent: Sequence[Row] = (), begin: str = "") -> Iterator[Connection]:
-        """Yield a connection; these rows are sent with the commit, if there are any.
+    def _transaction(self, sent: Sequence[Row] = (), begin: str = "") -> Iterator[Cursor]:
+        """Yield a cursor; these rows are sent with the commit, if there are any.
 
         Args:
             begin: begins the transaction; without it, nothing is begun before the rows are sent.
         """
         born, is_sent = generation(), False
-        with borrowed(self._pool_here(), self._psycopg) as (connection, warnings):
+        with borrowed(self._pool_here(), self._psycopg) as (cursor, warnings):
+            there = cursor.connection.pgconn  # its status is 0 where no transaction was begun
             try:
                 if begin:
-                    connection.execute(begin)
-                yield connection
+                    cursor.execute(begin)
+                yield cursor
                 check_process(born)
-                is_begun = connection.info.transaction_status.name != "IDLE"
-                if sent or is_begun:
+                end = "COMMIT" if there.transaction_status else ""
+                if sent or end:
                     warnings.clear()
                     is_sent = True
-                    end = "COMMIT" if is_begun else ""
-                    status = send(connection, self._schema, sent, self._wait, end)
+                    status = send(cursor, self._schema, sent, self._wait, end)
                     if warnings or not status.startswith(end):
                         raise LedgerError(
                             f"the ledger in {self.name}: the server reported a warning or "
@@ -480,10 +473,10 @@ class PostgresStore:
                         )
             except BaseException as error:
                 # The error is already being raised; without a commit the server rolls back anyway.
-                if generation() == born and connection.info.transaction_status.name != "IDLE":
+                if generation() == born and there.transaction_status:
                     with suppress(self._psycopg.Error):
-                        connection.execute("ROLLBACK")
-                if is_sent and isinstance(error, self._psycopg.Error) and connection.closed:
+                        cursor.execute("ROLLBACK")
+                if is_sent and isinstance(error, self._psycopg.Error) and cursor.connection.closed:
                     raise Lost from None
                 raise
 

@@ -57,8 +57,7 @@ _TABLES = (
     last text NOT NULL,
     ledger text,
     signed boolean,
-    clock text,
-    utc text
+    clock text
 )""",
     f"INSERT INTO state (last) VALUES ('{'0' * 64}')",  # noqa: S608 - a constant of ours
     # The amounts of a scope in their order, and of each the cap and the total, above and below the
@@ -120,35 +119,23 @@ END$$""",
 $$BEGIN
     CASE (levels > 0)::text || jsonb_typeof(value)
     WHEN 'truestring' THEN
-        RETURN quoted(value #>> '{{}}');
+        RETURN CASE WHEN value::text COLLATE "C" ~ '^[ -~]*$' AND strpos(value::text, chr(92)) = 0
+            THEN value::text ELSE quoted(value #>> '{{}}') END;
     WHEN 'truearray' THEN
         RETURN '[' || coalesce((
-            SELECT string_agg(spelled(item, levels - 1), ',' ORDER BY place)
+            SELECT string_agg(canonical(item, levels - 1), ',' ORDER BY place)
             FROM jsonb_array_elements(value) WITH ORDINALITY AS items (item, place)
         ), '') || ']';
     WHEN 'trueobject' THEN
-        -- Most are of texts that need no escape.
-        IF octet_length(value::text) = length(value::text)
-            AND translate(value::text, chr(92) || chr(127) || '[', '') = value::text
-            AND strpos(substr(value::text, 2), '{{') = 0 THEN
-            RETURN '{{' || coalesce((
-                SELECT string_agg('"' || key || '":"' || item || '"', ',' ORDER BY key COLLATE "C")
-                FROM jsonb_each_text(value) AS items (key, item)
-            ), '') || '}}';
-        END IF;
         RETURN '{{' || coalesce((
-            SELECT string_agg(spelled(to_jsonb(name), levels) || ':' || spelled(item, levels - 1),
-                ',' ORDER BY name COLLATE "C")
+            SELECT string_agg(canonical(to_jsonb(name), levels) || ':'
+                || canonical(item, levels - 1), ',' ORDER BY name COLLATE "C")
             FROM jsonb_each(value) AS items (name, item)
         ), '') || '}}';
     ELSE
         RAISE EXCEPTION 'a value is missing, too deep, or no text, list or object';
     END CASE;
 END$$""",
-    # The same; of a text in ASCII without escapes, which most are, without a call.
-    """CREATE FUNCTION spelled(value jsonb, levels integer) RETURNS text LANGUAGE sql AS
-$$SELECT CASE WHEN jsonb_typeof(value) = 'string' AND value::text COLLATE "C" ~ '^[ -~]*$'
-    AND strpos(value::text, chr(92)) = 0 THEN value::text ELSE canonical(value, levels) END$$""",
     # A text of a form: a regular expression.
     """CREATE FUNCTION formed(value text, form text) RETURNS text {inner} AS
 $$BEGIN
@@ -165,27 +152,6 @@ $$BEGIN
         RAISE EXCEPTION 'a value is no text, or not of its form';
     END IF;
     RETURN value #>> '{{}}';
-END$$""",
-    # An object with these fields, and no other.
-    """CREATE FUNCTION shaped(value jsonb, fields text[]) RETURNS jsonb {inner} AS
-$$BEGIN
-    IF (value ?& fields AND object(value, false) - fields = '{{}}') IS NOT TRUE THEN
-        RAISE EXCEPTION 'an object does not have the fields of its kind';
-    END IF;
-    RETURN value;
-END$$""",
-    # A time that the calendar has, exactly as fine as the ledger's clock.
-    """CREATE FUNCTION instant(value text, clock text) RETURNS text {inner} AS
-$$DECLARE
-    bare text := rtrim(formed(value, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T0-9:Z]{{0,10}}'), 'Z');
-    whole text := to_char((bare || substr('0001-01-01T00:00:00', length(bare) + 1))::timestamp,
-        'YYYY-MM-DD"T"HH24:MI:SS');
-BEGIN
-    IF value IS DISTINCT FROM (CASE clock WHEN 'day' THEN left(whole, 10)
-        WHEN 'hour' THEN left(whole, 13) || 'Z' WHEN 'minute' THEN left(whole, 16) || 'Z' END) THEN
-        RAISE EXCEPTION 'a time is not as fine as the clock of the ledger';
-    END IF;
-    RETURN value;
 END$$""",
     # An object of texts, perhaps with further objects in it.
     """CREATE FUNCTION object(value jsonb, is_flat boolean) RETURNS jsonb {inner} AS
@@ -258,13 +224,17 @@ END$$""",
     # Checks a record of a kind with these fields, and perhaps one more, of any texts.
     """CREATE FUNCTION formed_record(record jsonb, body text, kinds text, fields text[],
     more text DEFAULT NULL) RETURNS jsonb {inner} AS
-$$BEGIN
+$$DECLARE
+    known text[] := fields || ARRAY['schema', 'kind', 'ledger', 'seq', 'previous']
+        || CASE WHEN record ? more THEN ARRAY[more] END;
+BEGIN
     IF canonical(record, 8) <> body THEN
         RAISE EXCEPTION 'a record has another hash or spelling';
+    ELSIF (formed(record ->> 'kind', kinds) IS NOT NULL AND record ?& known
+        AND record - known = '{{}}') IS NOT TRUE THEN
+        RAISE EXCEPTION 'an object does not have the fields of its kind';
     END IF;
-    PERFORM formed(record ->> 'kind', kinds);
-    RETURN shaped(record, fields || ARRAY['schema', 'kind', 'ledger', 'seq', 'previous']
-        || CASE WHEN record ? more THEN ARRAY[more] END);
+    RETURN record;
 END$$""",
     # Locks the ledger until the commit, and adds a record of the right form; returns its place.
     f"""CREATE FUNCTION appended(wait integer, record jsonb, body text, hash text, signature text,
@@ -272,6 +242,9 @@ END$$""",
 $$DECLARE
     here state%ROWTYPE;
     begun text := begun(wait);
+    bare text := rtrim(record ->> 'utc', 'Z');
+    whole text := to_char((bare || substr('0001-01-01T00:00:00', length(bare) + 1))::timestamp,
+        'YYYY-MM-DD"T"HH24:MI:SS');
 BEGIN
     IF length(body) + length(signature) > {LONGEST - 200} THEN
         RAISE EXCEPTION 'a record is too long';
@@ -289,8 +262,10 @@ BEGIN
     ELSIF (record ->> 'schema' = '{SCHEMA}' AND record ->> 'ledger' = here.ledger
         AND record ->> 'seq' = (here.count - 1)::text) IS NOT TRUE THEN
         RAISE EXCEPTION 'a record has another place';
-    ELSIF record ? 'utc' AND record ->> 'utc' IS DISTINCT FROM here.utc THEN
-        UPDATE state SET utc = instant(record ->> 'utc', here.clock);
+    ELSIF record ? 'utc' AND record ->> 'utc' IS DISTINCT FROM (CASE here.clock
+        WHEN 'day' THEN left(whole, 10) WHEN 'hour' THEN left(whole, 13) || 'Z'
+        WHEN 'minute' THEN left(whole, 16) || 'Z' END) THEN
+        RAISE EXCEPTION 'a time is not as fine as the clock of the ledger';
     END IF;
     begun := set_config('safeselect.place', record ->> 'seq', true);
     INSERT INTO records VALUES (here.count - 1, body, hash, signature, key, request);
@@ -360,13 +335,13 @@ BEGIN
         concat(',"guarantee":', canonical(object(record -> 'guarantee', false), 6),
             ',"kind":"charged","ledger":"', record ->> 'ledger', '"', CASE WHEN record ? 'library'
                 THEN ',"library":' || canonical(object(record -> 'library', true), 2) END,
-            ',"mechanism":', spelled(record -> 'mechanism', 1), ',"nonce":"'),
+            ',"mechanism":', canonical(record -> 'mechanism', 1), ',"nonce":"'),
         concat('","parameters":', canonical(object(record -> 'parameters', true), 2), ',"parts":[',
             substr(parts, 2), '],"previous":"'),
-        concat('","purpose":', spelled(record -> 'purpose', 1), ',"request":'),
+        concat('","purpose":', canonical(record -> 'purpose', 1), ',"request":'),
         ',"schema":"{SCHEMA}","seq":"',
-        concat('","source":{{{{"health":', spelled(source -> 'health', 1), ',"name":',
-            spelled(source -> 'name', 1), ',"production":"', source ->> 'production',
+        concat('","source":{{{{"health":', canonical(source -> 'health', 1), ',"name":',
+            canonical(source -> 'name', 1), ',"production":"', source ->> 'production',
             '"}}}},"utc":"'),
         '"}}}}'];
 END$$""",

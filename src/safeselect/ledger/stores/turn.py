@@ -17,8 +17,6 @@ from safeselect.errors import LedgerError
 from safeselect.randomness.guard import Generation, generation
 
 _PAUSES = (0.0001, 0.0001, 0.0002, 0.0003, 0.0004, 0.0005, 0.0007, 0.001)  # seconds
-LOOK = max(_PAUSES)
-"""Seconds after which a thread looks itself: who was interrupted rings no bell."""
 
 
 class HasDescriptor(Protocol):

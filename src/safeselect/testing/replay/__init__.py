@@ -146,7 +146,7 @@ class _Search:
         for broken in self.compare(base, again):
             raise ParameterError(
                 "the pipeline gives different results on the same data: it draws its own random "
-                f"numbers, or changes something outside ({broken.line}: {broken.seen})"
+                f"numbers, or changes a state outside the pipeline ({broken.line}: {broken.seen})"
             )
         return base
 

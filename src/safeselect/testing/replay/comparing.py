@@ -75,7 +75,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """The findings of a replay.  It is true if there is a finding: `assert not replay(...)`.
+    """The findings of a replay; true if there is any finding, for use as `assert not replay(...)`.
 
     It quotes rows of the data. Do not publish it.
 
