@@ -45,7 +45,7 @@ MISTAKES = {
     "choose((n for n in counts))": r"got generator; pass list\(scores\)",
     "choose(votes.values())": r"got dict_values; pass list\(scores\)",
     "choose(memoryview(np.array(counts)))": r"got memoryview; pass list\(scores\)",
-    "choose(set(counts))": "or a column of pandas, polars or Arrow, got set$",
+    "choose(set(counts))": "or a pandas, polars or Arrow column, got set$",
     "choose([])": "scores must contain at least one candidate",
     "choose(table)": r"got DataFrame with 2; pass one column, such as table\['votes'\]",
     "choose(np.array([counts]))": "got ndarray with 2; .* select_many takes many rows",

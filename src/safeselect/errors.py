@@ -73,7 +73,7 @@ class RepeatedRequest(BudgetError):
 
 
 class LedgerError(SafeSelectError, RuntimeError):
-    """The ledger cannot be used (full, read-only or of another kind); nothing is released.
+    """The ledger cannot be used, for example because it is full; nothing is released.
 
     A charge that was in progress may remain. It does not remain after `LedgerBusy`, and it does
     after `ChargeStands`.

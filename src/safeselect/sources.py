@@ -62,7 +62,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 @final
 @own
 class CallbackSource(Guarded):
-    """Random bytes from a function n -> bytes, XORed with bytes of the operating system.
+    """Random bytes from a function of their number, XORed with bytes of the operating system.
 
     The function must return exactly n bytes, as `bytes`. Any other result and any exception become
     a `SourceError`. The function must set its own time limit. The requested sizes depend only on
@@ -113,7 +113,7 @@ class CallbackSource(Guarded):
 def _check_arguments(function: object, name: object) -> None:
     if not callable(function):
         raise ParameterError(
-            f"the callback must be a function n -> bytes, got an object of type "
+            f"the callback must be a function that returns n bytes, got an object of type "
             f"{type(function).__name__}"
         )
     inner: object = function

@@ -65,7 +65,7 @@ def test_delta_is_said_and_zcdp_is_put_into_epsilon_and_delta() -> None:
     )
     said = " ".join(found.statement().split())
     assert "plus a probability of 0.00000001" in said
-    assert "Which items occur is private too." in said
+    assert "The set of items is private too." in said
     assert "known without looking" not in said
     best = top_k(SCORES, k=2, rho="1/10", sensitivity=1)
     bound = best.guarantee.approximate("1e-6")

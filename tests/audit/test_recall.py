@@ -134,7 +134,7 @@ def test_what_may_be_affected_may_be_over(small: s.Ledger) -> None:
     found = of(small, [{"parameters.unheard": {"is": ["x"]}}], {"epsilon_times": "9"})
     assert {hit.is_sure for hit in found.hits.values()} == {False}
     assert found.over == {"a": False, "c": False}
-    assert "a (may be), c (may be)" in letter(found)
+    assert "a (possibly), c (possibly)" in letter(found)
     found = of(small, [{"parameters.unheard": {"is": ["x"], "absent": True}}], {"rho_times": "1"})
     assert found.over == {"a": True, "b": True}
 

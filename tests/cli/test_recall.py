@@ -51,7 +51,7 @@ def test_a_recall_lists_what_is_affected_and_writes_nothing(run: Run) -> None:
     assert run("recall", "advisory.json", "l")[0] == 0
     assert Path("l").read_bytes() == before
     told([{"parameters.unheard": {"is": ["x"]}}])
-    assert run("recall", "advisory.json", "l", "l")[1].count("budget: a (may be)") == 2
+    assert run("recall", "advisory.json", "l", "l")[1].count("budget: a (possibly)") == 2
     Path("advisory.json").write_text("{}")
     assert run("recall", "advisory.json", "l")[0] == 2
     assert run("recall", "nothing.json", "l")[0] == 2

@@ -39,14 +39,14 @@ def test_two_of_three_open_a_scope_and_raise_a_budget(tmp_path: Path) -> None:
     path = tmp_path / "l"
     ledger = guarded(path)
     scope(ledger).pay(pure(1))
-    with pytest.raises(BudgetError, match="release: it needs 10 % of it and 0 % is left"):
+    with pytest.raises(BudgetError, match="release: it needs 10 % of the budget, and 0 % is left"):
         scope(ledger).pay(pure())
     wanted = ledger.propose.limit("a", limit="epsilon", to=2, reason="a second year")
     assert wanted.content["before"] == "1"
     assert (wanted.content["after"], wanted.content["scope"]) == ("2", "a")
     ledger.enact(wanted, signed(wanted, CID, ANN))
     scope(ledger).pay(pure(1)).released("x", b"s" * 32)
-    with pytest.raises(BudgetError, match="release: it needs 5 % of it and 0 % is left") as caught:
+    with pytest.raises(BudgetError, match="release: it needs 5 % of the budget, and 0 % is left") as caught:
         scope(ledger).pay(pure())
     assert caught.value.left == {"epsilon": 0}
     wanted = ledger.propose.scope("c", MORE, max_refusals=7)

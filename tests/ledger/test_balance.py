@@ -98,7 +98,7 @@ def test_a_budget_is_read_from_its_record_exactly(terms: dict[str, Any], tmp_pat
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({}, "a budget must have epsilon, epsilon and delta, rho, or rho and delta; got none"),
+    ({}, "a budget must have either epsilon or rho, each with or without delta; got none"),
     ({"delta": "1e-6"}, "got delta"),
     ({"epsilon": 1, "rho": 1}, "got epsilon, rho"),
     ({"epsilon": LONGEST + 1}, "epsilon must have at most 1024 bits"),
@@ -212,7 +212,7 @@ SUMS = {**MILLIONTH, "own_delta": 0}
 REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
     ({"epsilon": 1}, [PureDP("0.981")], PureDP("0.0238"), "2.4 % .* 1.9 % is left; at 3/4 of its"),
     (MILLIONTH, [PureDP("0.98101")], PureDP("0.02381"), "2.4 % .* 1.8 % is left; at 3/4 of its"),
-    (MILLIONTH, [PureDP("1/100")] * 50, PureDP("0.9"), "99.4 % of it and 74 % is left"),
+    (MILLIONTH, [PureDP("1/100")] * 50, PureDP("0.9"), "99.4 % of the budget, and 74 % is left"),
     ({"rho": "1/10"}, [PureDP("0.4")], ZeroConcentratedDP("0.03"), "30 % .* 21 %.* 1/2 of its rho"),
     (MILLIONTH, OWN, ApproximateDP("1/100", "1e-7"), "1e-7, and 5e-8 of 2.5e-7 is left; give the"),
     (SUMS, [], ApproximateDP("1/100", "1e-7"), "none is reserved here; .* own_delta=1e-7 allows"),
@@ -223,9 +223,9 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
         "smaller delta; a scope .* own_delta=5e-7 allows",
     ),
     (MILLIONTH, [], ApproximateDP("1/10", "5e-6"), "is left; give the release a smaller delta$"),
-    ({"epsilon": 1}, ALL_OF_IT, PureDP("1/100"), "epsilon 1 of .* 1 % of it and 0 % is left$"),
+    ({"epsilon": 1}, ALL_OF_IT, PureDP("1/100"), "epsilon 1 of .* 1 % of the budget, and 0 % is left$"),
     (MILLIONTH, ALL_OF_IT, ZeroConcentratedDP("1/1000"), "part of it, and nothing is left$"),
-    ({"epsilon": "1/1000"}, [], PureDP(10**30), "more than 1000 % of it and 100 % is left"),
+    ({"epsilon": "1/1000"}, [], PureDP(10**30), "more than 1000 % of the budget, and 100 % is left"),
 ]
 
 
@@ -270,7 +270,7 @@ def test_the_share_that_is_named_fits_and_the_next_larger_one_does_not(kind: str
         call(scope(ledger), Fraction(1), kind)
     first = next(filter(fits, SHARES))
     name = "rho" if kind == "rho" else "epsilon"
-    assert str(caught.value).endswith(f"; at {first} of its {name} it would fit")
+    assert str(caught.value).endswith(f"; with {first} of its {name}, it would fit")
 
 
 def test_a_loss_is_told_for_one_person_with_its_chance() -> None:
@@ -287,14 +287,14 @@ def test_a_loss_is_told_for_one_person_with_its_chance() -> None:
     assert loss < 1
     chance = "with probability at least 1 - 0.000001, counted from the opening, "
     assert balance.loss() == (
-        f"For each single person, {chance}the privacy loss never exceeded {float(loss):g}."
+        f"For each individual person, {chance}the privacy loss never exceeded {float(loss):g}."
     )
     few = after(both, PureDP("1/10"), PureDP("0.0001"))
     assert few.loss().endswith("counted from the opening, the privacy loss never exceeded 0.11.")
     # A release with a delta of its own: twice delta, and 0.7, which is above ln 2.
     own = charged(few, ApproximateDP("1/10", "1e-9"))
     assert own.loss() == (
-        "For each single person, with probability at least 1 - 0.000002, counted from the opening, "
+        "For each individual person, with probability at least 1 - 0.000002, counted from the opening, "
         "the privacy loss never exceeded 0.91."
     )
     summed = after(made(**MILLIONTH, own_delta="1e-6"), PureDP("1/4"))
@@ -304,7 +304,7 @@ def test_a_loss_is_told_for_one_person_with_its_chance() -> None:
 
 def test_the_loss_of_epsilon_alone_is_certain_and_of_rho_unknown() -> None:
     assert after(made(epsilon=1, unit="visit"), PureDP("1/3")).loss() == (
-        "For each single visit, the privacy loss never exceeded 0.34."
+        "For each individual visit, the privacy loss never exceeded 0.34."
     )
     assert after(made(rho=1), PureDP("1/3")).loss() == ""
     assert after(made(rho=1, delta="1e-6"), PureDP("1/3")).loss() == ""
@@ -327,21 +327,21 @@ def test_what_is_promised_is_one_sentence_with_its_condition() -> None:
         "choice made here uses an answer of one that is not."
     )
     assert made(**MILLIONTH).statement() == (
-        "For each single person, all releases charged here are together (1, 0.000001) "
+        "For each individual person, all releases charged here are together (1, 0.000001) "
         f"differentially private, whatever is asked next. {condition}"
     )
     assert "are together rho 0.1 zCDP, whatever" in made(rho="0.1").statement()
     raised = made(**MILLIONTH, ceiling={"epsilon": 2}).statement()
     assert raised == (
-        "For each single person, until it is raised, and with the decision to raise it, "
+        "For each individual person, until this is raised, including the decision to raise, "
         "(1, 0.000001) differentially private; all releases charged here are together "
         f"(2, 0.000001) differentially private, raised or not, whatever is asked next. {condition}"
     )
     blocks = made(epsilon=1, blocks=["north"]).statement()
     assert blocks.endswith("and each release is charged to every block that it reads.")
     months = made(**MONTHLY, blocks=["2026-01", "2026-02"]).statement()
-    assert months.startswith("For each single person and month, all releases")
-    assert "Over T months a person has T times this, growing without end" in months
+    assert months.startswith("For each individual person and month, all releases")
+    assert "Over T months the bound for a person is T times this, which has no upper limit" in months
     assert months.endswith("nothing is promised for a person over several months.")
 
 

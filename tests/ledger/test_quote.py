@@ -199,7 +199,7 @@ def test_a_closed_way_and_a_closed_budget_fit_nothing() -> None:
     ledger = new(":memory:", epsilon=1)
     scope(ledger).pay(pure(1))
     assert ledger.balance("a").fits(PureDP("1e-300")) == 0
-    assert ledger.balance("a").forecast(PureDP("1/9")) == "fits 0 times; stopped by epsilon"
+    assert ledger.balance("a").forecast(PureDP("1/9")) == "fits 0 times, limited by epsilon"
 
 
 # ------------------------------------------------------------------------------- what is forecast
@@ -211,18 +211,18 @@ def test_the_forecast_says_what_stops_and_what_would_fit_more_often() -> None:
 
     listed = quoted(ASKED["list"], "person", "add_remove")
     assert listed[0] == ApproximateDP("1/10", "1e-9")
-    assert said(PureDP("1/4")) == "fits 4 times; stopped by epsilon"
-    assert said(PureDP("2/3")) == "fits 1 time; stopped by moment 3"
-    assert said(PureDP("1/100"), own_delta=0) == "fits 481 times; stopped by moment 1"
-    assert said(ApproximateDP(0, "1e-7"), own_delta="1e-6") == "fits 10 times; stopped by own delta"
+    assert said(PureDP("1/4")) == "fits 4 times, limited by epsilon"
+    assert said(PureDP("2/3")) == "fits 1 time, limited by moment 3"
+    assert said(PureDP("1/100"), own_delta=0) == "fits 481 times, limited by moment 1"
+    assert said(ApproximateDP(0, "1e-7"), own_delta="1e-6") == "fits 10 times, limited by own delta"
     text = said(lambda there: call(there))
-    assert text.startswith("fits 93 times; stopped by moment 1; one draw less each: 116 times")
+    assert text.startswith("fits 93 times, limited by moment 1; with one draw fewer in each: 116 times")
     assert text.endswith("; with own_delta=0 when the scope is opened: 95 times")
     later = Balance(Budget(**TERMS, **MILLIONTH), price(PureDP("1/2")))
     assert "when the scope is opened" not in later.forecast(PureDP("1/200"))
-    assert later.forecast(PureDP("1/200")) == "fits 442 times; stopped by moment 2"
+    assert later.forecast(PureDP("1/200")) == "fits 442 times, limited by moment 2"
     free = Balance.fresh(Budget(**TERMS, rho=1))
-    assert free.forecast(PureDP("1/10")) == "fits 200 times; stopped by rho"
+    assert free.forecast(PureDP("1/10")) == "fits 200 times, limited by rho"
 
 
 def price(guarantee: Any) -> dict[str, Fraction]:

@@ -223,7 +223,7 @@ REFUSED: dict[str, list[str]] = {
     ],
     "a mapping's keys are its labels": ["unknown_domain_top_k(COUNTS, labels=['a'], **LIST)"],
     "counts require labels=": ["unknown_domain_top_k([SECRET], **LIST)"],
-    "labels must be a list of labels, got set": [
+    "labels must be a list, got set": [
         "unknown_domain_top_k([SECRET], labels={'a'}, **LIST)"
     ],
     "labels must have one label for each score, in the same order, got 2 for 3": [
@@ -273,7 +273,7 @@ REFUSED: dict[str, list[str]] = {
         "select_many([np.ma.array(THREE), THREE], **ONE)",
     ],
     # --- what counts say of themselves
-    "counts must be a mapping label -> count, got list": ["Counts([SECRET], places='all')"],
+    "counts must be a mapping from labels to counts, got list": ["Counts([SECRET], places='all')"],
     "places must be": [
         f"{given}'places': {places}}})"
         for given in ("Counts(COUNTS, **{", "unknown_domain_top_k(COUNTS, **{**LIST, ")
@@ -354,7 +354,7 @@ REFUSED: dict[str, list[str]] = {
         "best_of(len, base=PureDP(1), mean=10**6 + 1)",
         "PoissonRepeated(PureDP(1), 10**7)",
     ],
-    "either mean, or gamma with or without eta": [
+    "pass either mean or gamma to best_of": [
         "best_of(len, base=PureDP(1))",
         "best_of(len, mean=3, **RUN)",
         "best_of(len, base=PureDP(1), eta=1, mean=3)",

@@ -79,7 +79,7 @@ class Static:
         (7, "source cannot be a seed"),
         ("seed", "source cannot be a seed"),
         (OpenSSLSource, r"pass OpenSSLSource\(\)"),
-        (os.urandom, "wrap a function n -> bytes in CallbackSource"),
+        (os.urandom, "wrap a function that returns n bytes in CallbackSource"),
         (random.SystemRandom(), "are missing or have the wrong type"),
         (Plain(name=3), "are missing or have the wrong type"),
         (Plain(production=1), "are missing or have the wrong type"),

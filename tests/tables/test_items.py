@@ -151,7 +151,7 @@ def test_warnings_are_about_parameters_alone() -> None:
     (large,) = warned(epsilon="10.5")
     assert large.startswith("epsilon=10.5 is above 10: ")
     (loose,) = warned(delta="1e-3", rows=1001)
-    assert loose.startswith("delta=0.001 is above 1/1001, one over the number of rows, ")
+    assert loose.startswith("delta=0.001 is above 1/1001 (one divided by the number of rows); ")
     (same,) = warned(user="city")
     assert same == "item and user are the same column, so every count is 1"
     assert len(warned(user="city", epsilon=11, rows=2, delta="0.9")) == 3

@@ -48,9 +48,9 @@ def test_each_finding_has_the_option_that_settles_it(export: Path) -> None:
     said = {what: text for what, text, _ in found.findings}
     assert said["rows"] == "7; 1 have no user in 'PatID' and are dropped"
     assert said["users"] == "6 as written"
-    assert said["without zeros and blanks"] == "2 users equal others"
-    assert said["without capital letters"] == "1 users equal others"
-    assert said["without all these"] == "3 users, 3 fewer"
+    assert said["ignoring zeros and blanks"] == "2 users would be merged with others"
+    assert said["ignoring capital letters"] == "1 users would be merged with others"
+    assert said["ignoring both"] == "3 users, 3 fewer"
     assert said["missing in 'PatID'"] == "'k. A.' 1"
     assert said["items per user"] == "half have 1 or fewer, 95 % 1 or fewer, one 1"
     text = str(found)
@@ -65,7 +65,7 @@ def test_with_the_options_nothing_is_split(export: Path) -> None:
     said = {what: text for what, text, _ in TableAs(export, **settled).check(user="PatID").findings}
     assert said["rows"] == "7; 2 have no user in 'PatID' and are dropped"
     assert said["users"] == "2 as written"
-    assert said["without all these"] == "2 users, 0 fewer"
+    assert said["ignoring both"] == "2 users, 0 fewer"
     assert not any(what.startswith("missing") for what in said)
 
 

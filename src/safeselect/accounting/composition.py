@@ -92,7 +92,7 @@ class Composition:
 def compose(
     guarantees: Iterable[Accounted], delta: Number | None = None, precision: Number | None = "1e-6"
 ) -> Composition:
-    """Return the best proved guarantee of a list of releases, and its theorem.
+    """Return the strongest proved guarantee of a list of releases, and the theorem that proves it.
 
     Fix the list before the first release. You may choose the mechanisms and their data after seeing
     earlier releases. If you also choose the guarantees in this way, use a ledger.

@@ -126,7 +126,7 @@ class PrivacyCost:
             raise ParameterError("mechanism='laplace' requires epsilon and delta")
         if epsilon > Fraction(1, 5) or delta > Fraction(1, 20):
             raise ParameterError(
-                "mechanism='laplace' is proved only for epsilon <= 0.2 and delta <= 0.05"
+                "mechanism='laplace' has a privacy proof only for epsilon <= 0.2 and delta <= 0.05"
             )
         if size < 2:
             raise ParameterError("mechanism='laplace' requires at least two candidates")

@@ -227,7 +227,7 @@ def _read_base(base: object) -> None:
     if not isinstance(base, Base):
         raise ParameterError(
             "base must be PureDP, LaplaceDominated, BoundedRange or ZeroConcentratedDP, got "
-            f"{describe(base)}; the privacy of repeated runs is proved only for these"
+            f"{describe(base)}; for other guarantees, repeated runs have no privacy proof"
         )
 
 

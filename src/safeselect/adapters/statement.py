@@ -33,7 +33,7 @@ _WIDTH = 88
 _quoted = partial(cut, quoted=repr)  # as people write it; what cannot be printed is escaped
 
 _ASKED = {
-    "unknown_domain": "Which {k} items at most have the largest counts? Which items occur is "
+    "unknown_domain": "Which items (at most {k}) have the largest counts? The set of items is "
     "private too.",
     "top_k_by_group": "Which candidates of each of {groups} groups have the largest counts?",
     "top_k_many": "In each of {rows} rows, which {k} of {candidates} candidates have the largest "
@@ -41,8 +41,8 @@ _ASKED = {
     "select_many": "In each of {rows} rows, which of {candidates} candidates has the largest "
     "score?",
     "top_k": "Which {k} of {candidates} candidates have the largest scores?",
-    "pay_what_you_get": "Which items have the largest counts, query after query? Which items "
-    "occur is private too.",
+    "pay_what_you_get": "Which items have the largest counts, query after query? The set of "
+    "items is private too.",
     "partition": "Which keys have enough users to be shown?",
     "measure": "About how large are these {values} numbers?",
     "quantile": "Between {lowest} and {highest}, about where are the quantiles {quantiles} of the "
@@ -54,11 +54,10 @@ _ASKED = {
 }
 _ONE = "Which of {candidates} candidates has the largest score?"
 _ASSUMED = {
-    "sensitivity": "No single unit changes any one score by more than {}.",
-    "range": "No single unit changes the difference of two scores by more than {}.",
-    "sensitivity_l1": "No single unit changes the numbers by more than {} in total.",
-    "sensitivity_l2_squared": "No single unit changes the numbers by more than {} in the sum of "
-    "squares.",
+    "sensitivity": "No unit changes any one score by more than {}.",
+    "range": "No unit changes the difference of two scores by more than {}.",
+    "sensitivity_l1": "No unit changes the numbers by more than {} in total.",
+    "sensitivity_l2_squared": "No unit changes the numbers by more than {} in the sum of squares.",
     "max_contributions": "Each unit is counted for {} items at most.",
     "max_partitions": "Each unit is counted for {} keys at most.",
     "max_groups": "Each unit is counted in {} groups at most.",
@@ -80,8 +79,8 @@ def sections(release: Release) -> dict[str, list[str]]:
         "What was promised, and to whom": _promised(release, unit),
         "What was assumed": _assumed(release, stated),
         "What was not promised": [
-            "Groups: the promise to two together is weaker than the promise to each.",
-            "Other releases: each further one from the same data weakens this promise.",
+            "Groups: the promise to two units together is weaker than the promise to one.",
+            "Other releases: each further release from the same data weakens this promise.",
             "Findings that hold for people in general: these are the purpose of the release.",
             "Accuracy: chance may have put another candidate or number in place of the true one.",
             "Running time.",
@@ -118,7 +117,7 @@ def _released(release: Release) -> list[str]:
         said.append(f"Their noisy counts: {_listed(counts)}.")
     gaps = getattr(release, "gap", None) or getattr(release, "gaps", None)
     if gaps is not None:
-        said.append("By how much each is ahead of the next, with noise included.")
+        said.append("Also released: the noisy lead of each over the next.")
     if noise is not None:
         off = max(abs(noise.low_95), abs(noise.high_95))
         said.append(f"Each number has noise: with probability 95 % it is off by at most {off}.")
@@ -148,7 +147,7 @@ def _promised(release: Any, unit: str) -> list[str]:
     }.get(release.provenance.neighbours, "on a neighbouring data set, as the caller defines it")
     plus = f", plus a probability of {with_places(delta, 12)}" if delta else ""
     promise = (
-        f"To each single {unit}: {other}, any result above would have been nearly as likely. "
+        f"To each individual {unit}: {other}, any result above would have been nearly as likely. "
         f"With epsilon = {with_places(epsilon, 2)} no event becomes more than {factor} times as "
         f"likely, or as unlikely{plus}. Somebody who thinks it equally likely that this data was "
         "there or not there, and who knows all other data, guesses right from the result with a "

@@ -40,7 +40,7 @@ def exponential_mechanism(
     Neighbours: whatever `sensitivity` was computed for; it bounds the change of each quality.
 
     Args:
-        q: n qualities, or a dict candidate -> quality; larger is better.
+        q: n qualities, or a dict from candidates to qualities; larger is better.
         eps: what the choice costs, from 1e-8 to 1e8.
         sensitivity: largest change of any one quality.
         prng: a generator of random numbers, or None.  It is not used: there is no seed, and no

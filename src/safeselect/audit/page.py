@@ -21,7 +21,7 @@ Page = Mapping[str, Sequence[str] | Mapping[str, str]]
 CANNOT_SHOW = """\
 That sensitivity, unit, neighbours and origin of the candidates are right: the caller asserts it.
 That every release from these data is in this ledger; what else was published about the people.
-What happened after the head; what somebody forged who has the key, or who chose the head.
+What happened after the head; anything forged by somebody who has the key or who chose the head.
 Who the people behind the keys are; what running time, errors or access to the machine revealed.
 """
 _ASKED = "What was asked", "What was released", "What was promised, and to whom", "What was assumed"

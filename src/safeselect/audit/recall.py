@@ -345,13 +345,13 @@ def named(guarantee: Guarantee) -> str:
 
 def letter(found: Recall) -> str:
     """Return a letter to those who were given the releases: facts of the ledger, and no data."""
-    over = [f"{name}{'' if is_sure else ' (may be)'}" for name, is_sure in found.over.items()]
+    over = [f"{name}{'' if is_sure else ' (possibly)'}" for name, is_sure in found.over.items()]
     sure = sum(hit.is_sure for hit in found.hits.values())
     return _LETTER.format(
         **{name: shown(text) for name, text in found.advisory.content.items()},
         ledger=found.checker.ledger,
         head=found.checker.head,
-        counts=f"{sure} affected, {len(found.hits) - sure} may be, {found.others} not",
+        counts=f"{sure} affected, {len(found.hits) - sure} possibly, {found.others} not",
         over=shown(", ".join(over) or "none"),
         rows="".join(f"  {row}\n" for row in _rows(found)),
     )
@@ -363,9 +363,9 @@ Advisory {id}, published {published}, modified {modified}: {summary}
 What was wrong: {details}
 How the guarantee is restated: {restated_in_words}
 Ledger {ledger}, up to its head {head}
-Releases: {counts} (they may be where their records do not say)
+Releases: {counts} (possibly: their records do not settle the question)
 Scopes that are over their budget: {over}
   record | day | mechanism | outcome | verdict | promised | what still holds
-{rows}What was released cannot be called back.  What still holds is stated above, for each single
+{rows}What was released cannot be withdrawn.  What still holds is stated above, for each individual
 unit of privacy that the ledger names.  No ledger was changed; its owner appends a correction.
 """

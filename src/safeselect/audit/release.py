@@ -164,7 +164,7 @@ def _draws_of(charge: _Facts) -> Draws:
 def _differences(own: _Facts, other: _Facts, said: str) -> str | None:
     one, two = _flat(own), _flat(other)
     names = sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
-    pairs = [f"{name} is {one.get(name)}, and {said} {two.get(name)}" for name in names]
+    pairs = [f"{name} is {one.get(name)}, but {said} {two.get(name)}" for name in names]
     return f"Differences: {'; '.join(pairs)}." if names else None
 
 
@@ -225,12 +225,12 @@ def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
     plan, stated = plan_of(release), dict(release.provenance.parameters)
     made.append(plan)
     if release.provenance.neighbours == "replace_one" and stated.get("monotonic") == "yes":
-        return "Replacing one unit by another moves even monotonic scores both ways."
+        return "Replacing one unit by another can move even monotonic scores in both directions."
     own = {"guarantee": guarantee_record(release.guarantee), "draws": _written(draws)}
     own["parameters"] = stated
     again = {"guarantee": guarantee_record(plan.guarantee), "draws": _written(plan.draws)}
     again["parameters"] = dict(plan.parameters)
-    return _differences(own, again, "what follows is")
+    return _differences(own, again, "the recomputed value is")
 
 
 def _paid(checker: Checker, charge: _Facts) -> str:

@@ -93,7 +93,7 @@ RELEASE  file with a release in JSON, including its receipt
     _run,
     """\
 Prints one comparison per line, then the verdict. An unsigned log is evidence only up to the given
-head. The manual of the ledger lists the limits of an audit. For example:
+head. The documentation lists the limits of an audit on its page 'Audit'. For example:
 safeselect audit release.json --log budget.ledger --head 12:...
 """,
 )

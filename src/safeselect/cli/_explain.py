@@ -42,7 +42,7 @@ GROUPS = declare("""
 --groups N integer required  number of groups
 --groups-per-user M integer required  number of groups that a typical user is in
 --known  make the comparison for a public set of candidates
---mechanism NAME {permute_and_flip,exponential}  with --known
+--mechanism NAME {permute_and_flip,exponential}  mechanism to compare; only with --known
 """)
 PER_USER = declare("--keys-per-user M integer  compare both laws of --noise for M items per user")
 BUDGETED = (

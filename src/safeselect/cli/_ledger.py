@@ -39,7 +39,7 @@ BUDGET = declare("""
 --unit UNIT required  unit of privacy, such as person
 --neighbours NAME required  definition of neighbours: add_remove, replace_one or your own words
 --epsilon E  total epsilon of all releases of the scope
---delta D  total delta, for use with --epsilon (which then allows every kind of release) or --rho
+--delta D  total delta, with --epsilon or --rho; with --epsilon, it allows all kinds of releases
 --own-delta D  part of delta that is reserved for releases with their own delta (default: a quarter)
 --rho R  instead of --epsilon: total rho (zCDP) of all releases of the scope
 """)
@@ -121,7 +121,7 @@ def _reopen(options: argparse.Namespace) -> int:
 
 def _repair(options: argparse.Namespace) -> int:
     kept = repair(options.file, head=options.head)
-    said = f"moved everything after the last valid line to {shown(kept)}; repeat its charges"
+    said = f"moved the lines after the last valid one to {shown(kept)}; repeat any charges in them"
     return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
 
 

@@ -61,7 +61,7 @@ _EXIT_CODES = """
 
 exit codes: 0 success; 1 unexpected error, or verify found a difference; 2 wrong command line or
 input file; 3 budget exceeded, or a check of records or of a release failed; 4 the source of
-randomness failed; 5 the ledger cannot be used; 6 the ledger is busy, try again
+randomness failed; 5 the ledger cannot be used; 6 the ledger is busy (try again)
 """
 
 

@@ -70,9 +70,9 @@ RECALL = Command(
     ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
-Works offline and changes no ledger. Each release is affected, not affected or, if its record does
-not settle the question, possibly affected. The exit code is 3 if any release is affected or
-possibly affected. For example: safeselect ledger recall advisory.json budget.db
+Works offline and changes no ledger. Each release is reported as affected, not affected, or
+possibly affected (if its record does not settle the question). The exit code is 3 if any release is
+affected or possibly affected. For example: safeselect ledger recall advisory.json budget.db
 """,
 )
 CORRECT = Command(

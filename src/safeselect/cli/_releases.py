@@ -121,8 +121,8 @@ CAPPED = declare("""
 --with-counts  also print each item's noisy number of users (item, tab, count), at no extra cost
 """)
 WEIGHED = declare("""
---noise LAW {table,gaussian} =table  gaussian suits users with many items: they count by weights, so
-    a larger D costs little. To compare both laws, use safeselect explain-keys --keys-per-user
+--noise LAW {table,gaussian} =table  law of the noise; gaussian is for users with many items: it
+    weights them, so a larger D costs little. To compare both, use explain-keys --keys-per-user
 """)
 KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *WEIGHED, *COUNTER)
 POINTS = declare("""
@@ -325,7 +325,7 @@ def how_to_read(result: Release) -> Iterator[str]:
             yield f"nothing was found in {empty} of {len(result)} groups, {_NOTHING}"
     elif not result.labels:
         plans = "explain-keys" if "max_partitions" in stated else "explain-items"
-        yield f"nothing was found, {_NOTHING}; safeselect {plans} computes the required users"
+        yield f"nothing was found, {_NOTHING}; to compute the required users: safeselect {plans}"
 
 
 def _command(

@@ -65,7 +65,7 @@ def _summary(
 ) -> Section:
     ended = Counter(outcome.partition(" (")[0] for outcome in outcomes)
     counts = ", ".join(f"{number} {outcome}" for outcome, number in ended.items())
-    signed = "none: changes can be detected only with a later head"
+    signed = "none: only a head saved after a record was written can show that it changed"
     if checker.signer:
         checked = "checked" if checker.public_keys else "not checked here"
         signed = f"{checker.signer['algorithm']}, {', '.join(checker.keys.used)}: {checked}"

@@ -154,7 +154,7 @@ def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Frac
 
 
 def error_ratio(k: object, variance_ratio: Number) -> Fraction:
-    """Return the variance of a linear estimate from gaps divided by that of a measurement alone.
+    """Return the ratio of the variance of an estimate from gaps to that of a measurement alone.
 
     (1 + k lambda) / (k + k lambda) for lambda = variance_ratio (Ding et al. 2023, Corollary 1).
 
@@ -169,7 +169,7 @@ def error_ratio(k: object, variance_ratio: Number) -> Fraction:
 
 
 def threshold_error_ratio(variance_ratio: Number) -> Fraction:
-    """Return the variance of an estimate from a threshold divided by that of a measurement alone.
+    """Return the ratio of the variance with a threshold to that of a measurement alone.
 
     rho / (1 + rho) for rho = variance_ratio.
 

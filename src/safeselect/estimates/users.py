@@ -264,8 +264,8 @@ def explain_keys(
     Args:
         epsilons: total costs to compare, one or several.
         delta, max_partitions, pre_threshold, with_counts: as for `select_partitions`.
-        keys_per_user: number of keys of a typical user, or a mapping number of keys -> number of
-            users. Do not take it from the table itself, whose distribution is private.
+        keys_per_user: number of keys of a typical user, or a mapping from such numbers to numbers
+            of users. Do not take it from the table itself, whose distribution is private.
 
     Raises:
         ParameterError: a parameter is wrong, or epsilons is empty.
@@ -322,7 +322,7 @@ def _both_laws(epsilons: Iterable[Number], delta: Number, shares: Mapping[int, F
     return Plans(
         f"keys, users as stated: {_listed(shares)}, delta = {rounded_text(totals[0].delta)}",
         tuple(plans),
-        "users of all who have a key, for it to be kept with probability 0.95",
+        "users, before any cap, who must have a key for it to be kept with probability 0.95",
     )
 
 
@@ -382,9 +382,9 @@ def explain_groups(
         k, delta, k_bar, max_contributions, mechanism: as for `top_items_by_group`.
         epsilons: one or several total costs to compare.
         groups: number of groups.
-        groups_per_user: number of groups of a typical user, or a mapping number of groups -> number
-            of users. Take it from last year's figures, another market, or a guess; not from the
-            table itself, whose distribution is private.
+        groups_per_user: number of groups of a typical user, or a mapping from such numbers to
+            numbers of users. Take it from last year's figures, another market, or a guess; not from
+            the table itself, whose distribution is private.
         known: whether the candidates are known, so that no bottom is needed.
 
     Raises:
@@ -414,14 +414,14 @@ def explain_groups(
             spent, need = total.epsilon, need_unknown(total, count, places, cap)
         plans += _tried(spent or Fraction(0), size, shares, need)
     leads = (
-        "lead over another item, to come before it"
+        "lead another to be ranked above it"
         if known
-        else "lead over the first item that is not considered, to be shown"
+        else "lead the first unconsidered item to be shown"
     )
     return Plans(
         f"top {count} in each of {size} groups; users as stated: {_listed(shares)}",
         tuple(plans),
-        f"users of all: {leads} with probability 0.95",
+        f"users, before any cap, by which an item must {leads} with probability 0.95",
     )
 
 
@@ -435,7 +435,7 @@ def best_max_groups(groups: int, shares: Mapping[int, Fraction], need: Need) -> 
 
 
 def read_groups_per_user(groups_per_user: object) -> Mapping[int, Fraction]:
-    """Read in how many groups users are: a number, or number of groups -> number of users.
+    """Read in how many groups users are: a number, or a mapping from such numbers to users.
 
     Returns:
         Number of groups -> share of the users.

@@ -34,15 +34,16 @@ _SHARES = [Fraction(9, 10), *(Fraction(quarters, 4) for quarters in (3, 2, 1)), 
 
 COVERED = (
     "This holds if every release that reads these people's rows is charged here, or if no choice "
-    "made here uses an answer of one that is not."
+    "made under this budget uses an answer of a release that is not charged here."
 )
 BLOCKS = (
     "It holds for all blocks together, if a person's block is public or was fixed before the first "
     "release, and each release is charged to every block that it reads."
 )
 MONTHS = (
-    "Over T months a person has T times this, growing without end, if each guarantee is for all "
-    "rows of a person that the release reads, and is charged to each month that it reads; "
+    "Over T months the bound for a person is T times this, which has no upper limit, if each "
+    "guarantee is for all rows of a person that the release reads, and is charged to each month "
+    "that it reads; "
     "otherwise nothing is promised for a person over several months."
 )
 
@@ -121,7 +122,7 @@ class Budget:
         limits = {name: _read(value, name) for name, value in named.items() if value is not None}
         if " ".join(limits) not in ("epsilon", "rho", "epsilon delta", "delta rho"):
             raise ParameterError(
-                "a budget must have epsilon, epsilon and delta, rho, or rho and delta; got "
+                "a budget must have either epsilon or rho, each with or without delta; got "
                 f"{', '.join(sorted(limits)) or 'none'}"
             )
         highest = _read_ceiling(ceiling, limits)
@@ -220,8 +221,8 @@ class Budget:
         if own > left.get("own_delta", own):
             cap = self._caps["own_delta"]
             room = f"{rounded_text(left['own_delta'], ROUND_FLOOR)} of {rounded_text(cap)} is left"
-            rest = f"{room}; give the release a smaller delta" if cap else "none is reserved here"
-            said += f"brings its own delta {rounded_text(own)}, and {rest}"
+            rest = f"{room}; give the release a smaller delta" if cap else "none is reserved"
+            said += f"has its own delta of {rounded_text(own)}, but {rest}"
             if cap < Fraction(rounded_text(own)) <= self.terms.delta:
                 said += f"; a scope opened with own_delta={rounded_text(own)} allows it"
         else:
@@ -229,7 +230,7 @@ class Budget:
             smaller = (share for share in _SHARES if self._fits(total, guarantee, parts, share))
             if (share := next(smaller, None)) is not None:
                 number = "rho" if isinstance(guarantee, ZeroConcentratedDP) else "epsilon"
-                said += f"; at {share} of its {number} it would fit"
+                said += f"; with {share} of its {number}, it would fit"
         shown = {name: asked[name] for name in left}
         return BudgetError(said, scope=scope, asked=shown, left=left)
 
@@ -241,10 +242,10 @@ class Budget:
             if asked[name] and not (name == "epsilon" and asked.get("not_pure"))
         ]
         if not open_:
-            return "needs part of it, and nothing is left"
+            return "has a cost, and nothing of the budget is left"
         best = max(open_, key=lambda name: left[name] / asked[name])
         need, rest = asked[best] / self._caps[best], left[best] / self._caps[best]
-        return f"needs {percent(need)} of it and {percent(rest, down=True)} is left"
+        return f"needs {percent(need)} of the budget, and {percent(rest, down=True)} is left"
 
     def _fits(self, total: Amounts, guarantee: AnyGuarantee, parts: View, share: Fraction) -> bool:
         # The epsilons of draws go down with the whole; of rho the whole alone is known to.
@@ -267,10 +268,10 @@ class Budget:
         """Return the promise for all releases of the scope together, and its conditions."""
         promise = f"all releases charged here are together {self._promised()}"
         if self.ceiling:
-            now = f"until it is raised, and with the decision to raise it, {self._promised()}"
+            now = f"until this is raised, including the decision to raise, {self._promised()}"
             highest = self._copy(self.terms.at(self.ceiling), {})._promised()
             promise = f"{now}; {promise.replace(self._promised(), highest)}, raised or not"
-        said = [f"For each single {self.unit}, {promise}, whatever is asked next. {COVERED}"]
+        said = [f"For each individual {self.unit}, {promise}, whatever is asked next. {COVERED}"]
         if self.per:
             said.append(MONTHS)
         elif self.blocks:
@@ -500,7 +501,7 @@ class Balance:
         if own:  # ln 2 below 0.7 is what the loss that others see may be above that of Theorem 20.4
             loss += _SEEN
         return (
-            f"For each single {self.budget.unit}, {chance}the privacy loss never exceeded "
+            f"For each individual {self.budget.unit}, {chance}the privacy loss never exceeded "
             f"{with_places(loss, 2)}."
         )
 
@@ -534,9 +535,9 @@ class Balance:
         times, stop = self._more(guarantee, parts)
         if times is None:
             return "fits any number of times"
-        said = f"fits {_often(times)}; stopped by {stop.replace('_', ' ')}"
+        said = f"fits {_often(times)}, limited by {stop.replace('_', ' ')}"
         if fewer := _one_draw_less(parts):
-            said += f"; one draw less each: {_often(self._more(*fewer)[0])}"
+            said += f"; with one draw fewer in each: {_often(self._more(*fewer)[0])}"
         return said if any(self.spent.values()) else said + self._split(guarantee, parts, times)
 
     def _split(self, guarantee: AnyGuarantee, parts: View, times: int) -> str:
@@ -568,9 +569,9 @@ class Balance:
         if not self.is_closed:
             return None
         return BudgetError(
-            f"scope {scope!r} is closed, because charged calls were refused on account of private "
-            "data and the number of such refusals is not differentially private; the owner of the "
-            "ledger can reopen it: safeselect ledger reopen",
+            f"scope {scope!r} is closed, because charged calls were refused for reasons that "
+            "depend on private data, and the number of such refusals is not differentially "
+            "private; the owner of the ledger can reopen it: safeselect ledger reopen",
             scope=scope,
         )
 
@@ -725,7 +726,7 @@ def _often(count: int | None) -> str:
 
 
 def _one_draw_less(parts: View) -> tuple[AnyGuarantee, View] | None:
-    """The same release with one draw less, where one kind of its draws is repeated."""
+    """The same release with one draw fewer, where one kind of its draws is repeated."""
     repeated = [each for each, count in parts if count > 1]
     kept = [(each, count) for each, count in parts if isinstance(each, _SUMMED)]
     if len(repeated) != 1 or len(kept) < len(parts):

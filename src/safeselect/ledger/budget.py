@@ -255,10 +255,10 @@ def used(caps: Caps, total: Mapping[str, Fraction]) -> Fraction:
 def largest_loss(terms: Terms, total: Mapping[str, Fraction]) -> Fraction | None:
     """Return r, rounded up: with probability 1 - delta the loss has never been above it so far.
 
-    For each single person, counted from the opening; the loss that others see if nothing brought a
-    delta of its own (`docs/mathematics.md`, Theorem 20.4).  It is not the epsilon of a guarantee:
-    it depends on outcomes.  None where nothing is known, because a sum of epsilons has a release
-    without.
+    For each individual person, counted from the opening; the loss that others see if nothing
+    brought a delta of its own (`docs/mathematics.md`, Theorem 20.4).  It is not the epsilon of a
+    guarantee: it depends on outcomes.  None where nothing is known, because a sum of epsilons has a
+    release without.
     """
     if terms.epsilon is None:
         return None

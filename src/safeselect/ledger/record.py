@@ -197,7 +197,7 @@ def utc_now(clock: Clock) -> str:
     try:
         now = datetime.fromtimestamp(max(0, time_ns() // 10**9), UTC)
     except (ValueError, OverflowError, OSError):
-        raise LedgerError("the clock's year must have four digits; set the clock") from None
+        raise LedgerError("the year of the system clock must have four digits; set it") from None
     return _stated(now, clock)
 
 
@@ -346,7 +346,7 @@ def read_head(head: object) -> tuple[int, str] | None:
     match = _HEAD.fullmatch(head) if isinstance(head, str) else None
     if match is None:
         bare = isinstance(head, str) and BARE_HEAD.fullmatch(head)
-        said = ": the number before the colon, its place, is missing" if bare else ""
+        said = ": the record number before the colon is missing" if bare else ""
         raise ParameterError(
             f"head must be a string such as '12:9f86d0…', as printed by the ledger{said}"
         )

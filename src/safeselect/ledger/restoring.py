@@ -105,7 +105,7 @@ def append(
         for row in each_row(journal):
             checker.check(row.body, row.hash, row.signature)
             if row.seq in given and given[row.seq]._replace(at=row.at) != row:
-                raise LedgerDamaged(f"line {row.seq} differs from the line of the ledger")
+                raise LedgerDamaged(f"line {row.seq} differs from line {row.seq} of the ledger")
         if checker.signer and not public_keys:
             raise ParameterError("the ledger is signed; pass public_keys= to add lines")
         if given and min(given) > checker.count:

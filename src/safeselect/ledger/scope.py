@@ -328,7 +328,7 @@ def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt
     born = generation()
     was_asked, scopes = standing(charge, born, lambda: book.state(look))
     if not was_asked:
-        raise ParameterError(f"record {charge} is not the charge of a request")
+        raise ParameterError(f"record {charge} does not contain a charge for a request")
     event = Event("released", scopes, "")
     return Pending(book, charge, "", born, None, event, salt=salt).released(output)
 

@@ -1,4 +1,4 @@
-"""The best items of each group of a public list, from the counts of all groups, in one release."""
+"""The best items in each group, for a public list of groups, from all counts, in one release."""
 
 from __future__ import annotations
 

@@ -114,8 +114,9 @@ def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
     """Take counts of which the `size` largest will be read.
 
     Args:
-        counts: a mapping label -> count; a pandas column with the labels as its index; a list, an
-            array or another column of counts; or the counts of an open table, not yet read.
+        counts: a mapping from labels to counts; a pandas column with the labels as its index; a
+            list, an array or another column of counts; or the counts of an open table, not yet
+            read.
         labels: one label for each count; not with a mapping.
 
     Raises:
@@ -136,8 +137,8 @@ def _both(counts: object, labels: object) -> tuple[Column, Iterable[object]]:
         labels = index_of(counts)
     if labels is None:
         raise ParameterError(
-            "counts require labels= or a mapping label -> count, because items found in the data "
-            "have no public positions"
+            "counts require labels= or a mapping from labels to counts, because items found in the "
+            "data have no public positions"
         )
     return column, listed(labels)
 

@@ -432,8 +432,8 @@ def select_partitions(
     Reveals: the number of counts, in the size of the request; the time depends on the table.
 
     Args:
-        counts: `Counts`, a mapping key -> number of users, a pandas column with its index, or
-            numbers with `labels`; integers of any type. An empty table is not an error. Arrow
+        counts: `Counts`, a mapping from keys to numbers of users, a pandas column with its index,
+            or numbers with `labels`; integers of any type. An empty table is not an error. Arrow
             columns with labels of type string are not converted: ten million keys take a second.
         epsilon, delta: total cost of this call; positive rationals.
         max_partitions: largest number of keys for which one user counts; choose it without looking

@@ -207,7 +207,8 @@ def measure(
         the time, follows from the noise.
 
     Args:
-        values: integers of any type: a list, an array, a column, or a mapping label -> value.
+        values: integers of any type: a list, an array, a column, or a mapping from labels to
+            values.
         epsilon, rho, mu: total cost of this call; exactly one, a positive rational.
         sensitivity_l1: largest sum of the absolute changes of all values, if one unit of privacy is
             added or removed. It is c if a user counts in at most c cells, once in each.
@@ -286,5 +287,5 @@ def _check_counts(values: object, size: int, law: Law, scope: Scope | None) -> N
         who = "replacing one user" if replaced else "one user"
         raise ParameterError(
             f"{who} can change {moved} of these counts by 1 each, so {law.norm} must be at least "
-            f"{moved}; or count with max_contributions="
+            f"{moved}; or limit the contributions of a user with max_contributions= when you count"
         )

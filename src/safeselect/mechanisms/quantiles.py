@@ -655,7 +655,7 @@ def charge_of(
     count, several = integer(most, "max_contributions", minimum=1, maximum=2**32), len(targets) > 1
     if several and count > 1:
         raise ParameterError(
-            "several quantiles are proved private only for max_contributions=1; "
+            "several quantiles have a privacy proof only for max_contributions=1; "
             "request one quantile"
         )
     levels = len(targets).bit_length()

@@ -41,7 +41,7 @@ _GUARD = 64  # digits of the sums beyond those of U; k runs round a sum less tha
 _FAILED = (
     "a run failed: it raised an error, did not return (score, output), or released more than base "
     "covers. The reason is withheld because it can depend on private values. The charge remains; "
-    "the ledger records it as aborted: input. To see the error, make the same call on synthetic "
+    "the ledger records it as 'aborted: input'. To see the error, make the same call on synthetic "
     "data without a ledger"
 )
 """The one sentence for all faults of runs, after a charge."""
@@ -415,7 +415,7 @@ def first_above(
     one = Repeated(base, 1, gamma)  # type: ignore[arg-type]  # it reads them, and checks the base
     if base.pure is None:
         raise ParameterError(
-            "first_above is proved private only for a base with an epsilon, got "
+            "first_above has a privacy proof only for a base with an epsilon, got "
             f"{describe(base)}; use best_of"
         )
     least, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")
@@ -439,8 +439,8 @@ def _repetition(
     """The guarantee of the whole call, and the law of the number of runs."""
     if (gamma is None) is (mean is None) or (eta is not None and mean is not None):
         raise ParameterError(
-            "best_of takes either mean, or gamma with or without eta; for example gamma='1/20' or "
-            "mean=20"
+            "pass either mean or gamma to best_of (and eta with gamma), for example gamma='1/20' "
+            "or mean=20"
         )
     if mean is None:
         whole = Repeated(base, 1 if eta is None else eta, gamma)  # type: ignore[arg-type]

@@ -91,9 +91,9 @@ def permute_and_flip(
     Exactness: all computation uses integers; the law is exactly the one above.
 
     Args:
-        scores: n scores, or a mapping label -> score; larger is better. Pass a list, an array, a
-            column of pandas, polars or Arrow, or a table with one column. Without `grid` every
-            score must be an integer, of any type: 3, 3.0, True and Decimal(3) are integers.
+        scores: n scores, or a mapping from labels to scores; larger is better. Pass a list, an
+            array, a pandas, polars or Arrow column, or a table with one column. Without `grid`
+            every score must be an integer, of any type: 3, 3.0, True and Decimal(3) are integers.
         epsilon: total cost of this call, a positive rational; or pass `rho`.
         rho: total cost of this call in zCDP.
         sensitivity: largest change of any one score, in score units, if one unit of privacy (such
@@ -115,8 +115,8 @@ def permute_and_flip(
         ledger: `ledger.scope(...)`: the cost is charged there before the first bit is drawn, and
             the result has a receipt.
         weights: public integers, at most 2**24 in total: a candidate of weight w counts as w equal
-            candidates. Pass a list in the order of the scores, a mapping label -> weight, or a
-            pandas column with its index. A candidate with weight 0 is excluded, but its score is
+            candidates. Pass a list in the order of the scores, a mapping from labels to weights, or
+            a pandas column with its index. A candidate with weight 0 is excluded, but its score is
             read.
 
     Returns:
@@ -169,9 +169,9 @@ def exponential_mechanism(
 
     Args:
         weights: public rational weights of the candidates (default: all 1). Pass a list in the
-            order of the scores, a mapping label -> weight, or a pandas column with its index. A
-            candidate with weight 0 is excluded, but its score is read. Weights must not depend on
-            the data. They do not change the guarantee.
+            order of the scores, a mapping from labels to weights, or a pandas column with its
+            index. A candidate with weight 0 is excluded, but its score is read. Weights must not
+            depend on the data. They do not change the guarantee.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
             labels, source, ledger: as for `permute_and_flip`.
 
@@ -555,7 +555,7 @@ def top_k_with_gaps(
         >>> top_k_with_gaps([3, 2000, 900], k=2, epsilon=1, sensitivity=1, monotonic=True).indices
         (1, 2)
     """
-    more = "; Gumbel noise is proved for one winner: exponential_mechanism_with_gap"
+    more = "; for one winner with Gumbel noise, use exponential_mechanism_with_gap"
     read_choice(noise, "noise", get_args(GapNoise), more)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
     asked = Asked.read((epsilon, None, rho), scored, None, source, ledger)

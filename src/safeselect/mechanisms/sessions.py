@@ -86,7 +86,7 @@ _UNREAD = (
 )
 _ELSEWHERE = (
     SourceError,
-    ("this session belongs to another process, and its noise would be used twice; open a new one"),
+    ("this session belongs to another process; here its noise would be reused; open a new session"),
 )
 
 _Drawn = TypeVar("_Drawn")

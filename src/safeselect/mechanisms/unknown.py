@@ -453,8 +453,8 @@ def unknown_domain_top_k(
     Reveals: the time to find the k_bar + 1 largest depends on the table; the time after does not.
 
     Args:
-        counts: `Counts`, a mapping label -> number of users, a pandas column with its index, or
-            numbers with `labels`; integers of any type. Fewer than k items, or none, are not an
+        counts: `Counts`, a mapping from labels to numbers of users, a pandas column with its index,
+            or numbers with `labels`; integers of any type. Fewer than k items, or none, are not an
             error.
         k: largest number of labels.
         k_bar: number of items that compete, k or more; or a pair (least, most), from which an
@@ -725,8 +725,8 @@ class PayWhatYouGet(InTurns):
             raise BudgetError("the session has no queries left")
         if left.outcomes < worst:
             raise BudgetError(
-                f"the session has {left.outcomes} outcomes left, but this query can use {worst}; "
-                "use a smaller k"
+                f"the session has {left.outcomes} outcomes left, but this query can use up to "
+                f"{worst}; use a smaller k"
             )
 
     def _spend(self, outcomes: int, queries: int) -> None:

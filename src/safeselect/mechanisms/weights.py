@@ -89,7 +89,7 @@ class GivenWeights:
 
     @classmethod
     def read(cls, weights: Any) -> Self:
-        """Read a list in the order of the scores, or a mapping label -> weight.
+        """Read a list in the order of the scores, or a mapping from labels to weights.
 
         A column with labels of its own, as `labels_of` finds them, is a mapping.
 
@@ -219,6 +219,7 @@ def _narrowed(values: tuple[Fraction, ...]) -> Cells:
 
 def _wrong(size: str) -> ParameterError:
     return ParameterError(
-        f"weights must be {size}numbers in the order of the scores, or a mapping from each label; "
-        "0 removes a candidate; the others (at least one) must be within a factor of 2**4096"
+        f"weights must be {size}numbers in the order of the scores, or a mapping from each label "
+        "to its weight; 0 removes a candidate; the others (at least one) must be within a factor "
+        "of 2**4096"
     )

@@ -45,8 +45,8 @@ def rounds(digits: int = 1) -> range:
 def exhausted() -> SourceError:
     """The error of a loop that would go on beyond its bound."""
     return SourceError(
-        "the source does not return independent random bits: with such bits, a loop runs this "
-        "long with probability below 2**-100"
+        "the source does not return independent random bits: with independent random bits, the "
+        "probability that a loop runs this long is below 2**-100"
     )
 
 

@@ -50,7 +50,7 @@ def _why_not(value: object) -> str:
     if isinstance(value, type):
         return f"source must be an object, not a class; pass {value.__name__}()."
     if callable(value):
-        return f"a {kind} is not a source; wrap a function n -> bytes in CallbackSource."
+        return f"a {kind} is not a source; wrap a function that returns n bytes in CallbackSource."
     return (
         f"an object of type {kind} is not a source: some of {', '.join(Members._fields)} are "
         "missing or have the wrong type."

@@ -29,8 +29,8 @@ Values = TypeVar("Values")
 Result = TypeVar("Result", bound=Release)
 
 UNREADABLE = (
-    "the scores do not fit the arguments. The charge remains; the ledger records it as aborted: "
-    "input. To see the reason, make the same call on synthetic scores of this kind without a ledger"
+    "the scores do not fit the arguments. The charge remains; the ledger records it as 'aborted: "
+    "input'. To see why, make the same call on synthetic scores of this kind without a ledger"
 )
 """The one sentence for all refusals that depend on values, after a charge."""
 

@@ -326,7 +326,7 @@ class Selection(_Scored, Generic[Label]):
         require(self.gap is None or self.gap >= 0, "its gap")
 
     def to_dict(self) -> Columns:
-        """Return the columns rank, label, index and gap as a dict of lists."""
+        """Return the columns `rank`, `label`, `index` and `gap` as a dict of lists."""
         index = None if self.index is None else [self.index]
         gap = None if self.gap is None else [float(self.gap)]
         return _columns(rank=[1], label=[self.label], index=index, gap=gap)
@@ -334,7 +334,7 @@ class Selection(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TopK(_Scored, Generic[Label]):
-    """Several candidates, best first or without an order.
+    """Several candidates, best first or in no particular order.
 
     Attributes:
         labels: labels of the candidates, or positions if no labels were given. There are fewer than
@@ -408,7 +408,7 @@ class TopK(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Groups(Release, Generic[Label]):
-    """The best candidates of each group of a public list, in one release.
+    """The best candidates in each group, for a public list of groups, in one release.
 
     Attributes:
         groups: the groups, in the stated order.

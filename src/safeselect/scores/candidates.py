@@ -85,8 +85,8 @@ class Unread:
     Attributes:
         size: how many scores there are, or how many of the largest counts are asked for: public.
         read: fetches them; called once, when the call is charged.  For counts of an unknown domain
-            it returns a mapping label -> count, otherwise scores: a list, or an array that the
-            call may overwrite.
+            it returns a mapping from labels to counts, otherwise scores: a list, or an array that
+            the call may overwrite.
         labels: their names, all public and different texts, as the keys of a mapping are.
         unit: who is protected, where the caller states it.
     """
@@ -216,11 +216,11 @@ def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
 
 class _Column(Protocol):
     def __array__(self) -> Any:
-        """An array, or a column of pandas, polars or Arrow."""
+        """An array, or a pandas, polars or Arrow column."""
 
 
 Scores = Mapping[Label, Any] | Sequence[Any] | _Column
-"""n scores, or a mapping label -> score."""
+"""n scores, or a mapping from labels to scores."""
 
 Values = Sequence[Any] | _Column
 """n numbers, or m rows of n scores."""
@@ -229,7 +229,7 @@ Labels = Iterable[Label] | None
 """One label for each candidate, or None for their positions."""
 
 Factors = Mapping[Any, Number] | Sequence[Number] | None
-"""Public weights in the order of the scores, or label -> weight."""
+"""Public weights in the order of the scores, or a mapping from labels to weights."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -297,8 +297,8 @@ def read_candidates(scores: object, *, labels: object = None) -> Candidates:
     """Take scores and read their labels.
 
     Args:
-        scores: a dict label -> score, a list or tuple, a one-dimensional NumPy array, or a column
-            (or a table of one column) of pandas, polars or Arrow.
+        scores: a dict from labels to scores, a list or tuple, a one-dimensional NumPy array, or a
+            pandas, polars or Arrow column (or a table with one column).
         labels: one label a candidate, all different; not with a mapping; by default the index of a
             pandas column.
 
@@ -411,8 +411,8 @@ def listed(labels: object) -> Iterable[object]:
     # A set has no order of its own: chance would decide which label belongs to which score.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
         raise ParameterError(
-            f"labels must be a list of labels, got {type(labels).__name__}; list them in the order "
-            "of the scores, such as labels=['red', 'blue']"
+            f"labels must be a list, got {type(labels).__name__}; pass one label for each score, "
+            "in the same order, for example labels=['red', 'blue']"
         )
     if (dimensions := len(getattr(labels, "shape", (0,)))) != 1:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")

@@ -31,15 +31,15 @@ _BY_BYTES = (
 class Counts(Mapping[Any, int]):
     """The number of users of each item, as `count_distinct_users` returns it.
 
-    A mapping label -> number of users; both are private. Its repr and messages about it are public:
-    they show only the query, never the counts.
+    A mapping from labels to numbers of users, both private. Its repr and the messages about it are
+    public: they show only the query, never the counts.
 
     Neighbours: adding or removing all rows of one user moves each count by at most 1, and all in
         the same direction; at most `max_contributions` of them.
 
     Args:
-        counts: label -> number of distinct users. Labels of an unknown domain, and keys, are read
-            as strings. Equal strings keep the largest count: 1, 1.0 and "1" are equal.
+        counts: number of distinct users of each label. Labels of an unknown domain, and keys, are
+            read as strings. Equal strings keep the largest count: 1, 1.0 and "1" are equal.
         places: number of largest counts, or "all".
         max_contributions: largest number of items for which a user was counted; None for any
             number.
@@ -59,7 +59,7 @@ class Counts(Mapping[Any, int]):
         counts: object = self.counts
         if not isinstance(counts, Mapping):
             kind = type(counts).__name__
-            raise ParameterError(f"counts must be a mapping label -> count, got {kind}")
+            raise ParameterError(f"counts must be a mapping from labels to counts, got {kind}")
         read_fetched(self.places)
         if self.max_contributions is not None:
             integer(self.max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
@@ -101,7 +101,7 @@ class Counts(Mapping[Any, int]):
         if sha256(ascii(_pairs(check)).encode()).hexdigest() not in _BY_BYTES:
             raise ParameterError(
                 "check= must be the rows of the `safeselect sql --check` statement, in order; an "
-                "engine that does not compare text by bytes could show how one user writes an "
+                "engine that does not compare text by bytes could reveal how one user writes an "
                 "item"
             )
         return cls(dict(_pairs(rows)), places, max_contributions, unit=unit)

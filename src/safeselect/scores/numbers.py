@@ -39,8 +39,8 @@ NULL = "scores must not contain nulls; replace missing scores first"
 CONVERT = "scores must be numbers, got {}; convert them to integers first, such as {}"
 _not_whole = (
     "without grid=, scores must be integers; for real scores use grid='{}', a thousandth of the "
-    "declared change; for floats that are multiples of a step, such as k/n, use that step as "
-    "grid=, with on_grid=True"
+    "declared change; for floats that are multiples of a step, such as k/n with step 1/n, pass "
+    "that step as grid=, with on_grid=True"
 ).format
 
 

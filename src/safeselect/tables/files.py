@@ -327,7 +327,7 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
     """How to read a file, under a name of ours."""
     name = file.name.lower()
     if name.endswith(".parquet"):
-        failure = "cannot be read as Parquet: it is truncated, damaged or something else"
+        failure = "cannot be read as Parquet: it is truncated, damaged or in another format"
         rows = _PARQUET.format(file=literal(str(alias)))
         return Source(rows, f"{shown(file)} {failure}", shown(file), path=alias)
     if name.endswith(_WORKBOOKS):

@@ -100,7 +100,7 @@ def count_distinct_users(
             then refuses a scope that protects another unit.
 
     Returns:
-        Counts: label -> number of users, private, in the order of the labels or of `candidates`;
+        Counts: users of each label, private, in the order of the labels or of `candidates`;
         with `places`, the largest first, equal ones by their labels, and fewer if the table has no
         more items.  Labels are text, numbers in plain decimal form.
 
@@ -284,8 +284,8 @@ def _warn_delta(delta: Fraction | None, rows: object) -> None:
     rows = integer(rows, "rows", minimum=1, maximum=2**63 - 1)
     if delta is not None and delta * rows > 1:
         caution(
-            f"delta={rounded_text(delta)} is above 1/{rows}, one over the number of rows, which "
-            "permits revealing one person's data in full; choose a much smaller delta"
+            f"delta={rounded_text(delta)} is above 1/{rows} (one divided by the number of rows); "
+            "this permits revealing one person's data in full, so choose a much smaller delta"
         )
 
 
@@ -332,7 +332,7 @@ def top_items_by_group(
         groups_are_public: assert instead that the set of groups in the table is public.
         max_groups: largest number of groups in which a user counts (default: 1).
         groups_per_user: instead of max_groups, the number of groups of a typical user, or a mapping
-            number of groups -> number of users. It must be a *public* fact, such as last year's
+            from such numbers to numbers of users. It must be a *public* fact, such as last year's
             figures. max_groups is then the value with which an item needs the fewest users, as in
             `explain_groups`.
         candidates: the items to choose from in each group; without them the items are private, too.

@@ -127,9 +127,9 @@ def _users(rows: Table, user: str) -> Iterator[Finding]:
         ("zeros and blanks", numbers, {"ids": "numbers"}),
         ("capital letters", folded, {"casefold": True}),
     ):
-        said = f"{users - left} users equal others"
-        yield f"without {what}", said, options if left < users else {}
-    yield "without all these", f"{both} users, {users - both} fewer", {}
+        said = f"{users - left} users would be merged with others"
+        yield f"ignoring {what}", said, options if left < users else {}
+    yield "ignoring both", f"{both} users, {users - both} fewer", {}
 
 
 def _cells(rows: Table, ours: str, name: str) -> Iterator[Finding]:

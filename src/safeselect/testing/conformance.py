@@ -71,7 +71,7 @@ def _check_protocol(factory: Callable[[], Source]) -> None:
     source.begin()
     source.fill(bytearray(_SAMPLE))
     again = members_of(source)
-    _require(members[:2] == again[:2], "name and production never change")
+    _require(members[:2] == again[:2], "name and production must never change")
 
 
 def _check_fills(factory: Callable[[], Source]) -> None:
@@ -85,7 +85,7 @@ def _check_fills(factory: Callable[[], Source]) -> None:
             source.fill(buffer)
             seen |= int.from_bytes(buffer, "big")
         filled = seen.to_bytes(length, "big")
-        _require(0 not in filled, f"fill() overwrites every byte of a buffer of {length}")
+        _require(0 not in filled, f"fill() must overwrite every byte of a buffer of {length}")
 
 
 def _check_guarded(factory: Callable[[], Source]) -> None:
@@ -97,7 +97,7 @@ def _check_guarded(factory: Callable[[], Source]) -> None:
             source.begin()
             source.fill(buffer)
     except SourceError as error:
-        _require(False, f"it passes the tests of each request ({error})")
+        _require(False, f"it must pass the tests of each request ({error})")
 
 
 def _check_copies(factory: Callable[[], Source]) -> None:
@@ -111,7 +111,7 @@ def _check_copies(factory: Callable[[], Source]) -> None:
     for attempt in attempts:
         with suppress(TypeError, pickle.PicklingError):
             attempt()
-            _require(False, "it cannot be copied, nor pickled")
+            _require(False, "it must be impossible to copy or pickle it")
 
 
 def _check_repr(factory: Callable[[], Source]) -> None:
@@ -121,7 +121,7 @@ def _check_repr(factory: Callable[[], Source]) -> None:
     for show in (repr, str):
         _require(
             show(first) == show(second) and "0x" not in show(first),
-            "repr() and str() show neither state nor addresses",
+            "repr() and str() must show neither state nor addresses",
         )
 
 
@@ -141,8 +141,8 @@ def _check_threads(factory: Callable[[], Source]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    _require(len(found) == 2 * _THREADS * _ROUNDS, "several threads may use it at once")
-    _require(len(set(found)) == len(found), "two threads never get the same bytes")
+    _require(len(found) == 2 * _THREADS * _ROUNDS, "it must work for several threads at once")
+    _require(len(set(found)) == len(found), "two threads must never get the same bytes")
 
 
 def _check_fork(factory: Callable[[], Source]) -> None:
@@ -164,10 +164,10 @@ def _check_fork(factory: Callable[[], Source]) -> None:
         theirs = receiving.recv_bytes()
     child.join()
     is_refused = child.exitcode == 0 and not theirs
-    _require(is_refused or len(theirs) == len(ours), "a forked child gets bytes or a SourceError")
+    _require(is_refused or len(theirs) == len(ours), "a forked child must get bytes or an error")
     _require(
         theirs[:NONCE_BYTES] != ours[:NONCE_BYTES] and theirs[NONCE_BYTES:] != ours[NONCE_BYTES:],
-        "a forked child never gets its parent's bytes",
+        "a forked child must never get its parent's bytes",
     )
 
 

@@ -61,7 +61,7 @@ def check_sensitivity(
     on_grid: bool = False,
     score_error: Number | None = None,
 ) -> int:
-    """Check that no pair of neighbours differs by more than declared; return the number of pairs.
+    """Check that scores of neighbours differ by no more than declared; return the number of pairs.
 
     A successful check proves nothing: it only shows that these pairs are not counterexamples. Use
     synthetic data, because the exception quotes differences of scores.

@@ -109,9 +109,9 @@ def check_file_system(path: Path, *, warn: bool) -> str:
             f"a ledger cannot be stored on a file system of type {kind}, because its locks and "
             "syncs may not work for all users; use a local disk or PostgreSQL"
         )
-    said = f"the ledger is on a file system of type {kind}, which may vanish with its budget"
+    said = f"the ledger is on a file system of type {kind}, so it can be lost with its budget"
     if require_production():
-        raise LedgerError(f"{said}, which SAFESELECT_REQUIRE_PRODUCTION forbids")
+        raise LedgerError(f"{said}; SAFESELECT_REQUIRE_PRODUCTION forbids this")
     if warn:
         warnings.warn(said, SafeSelectWarning, stacklevel=2)
     return kind
@@ -130,7 +130,7 @@ def check_modes(path: Path, *, is_new: bool = False) -> None:
     try:
         file = None if is_new else os.stat(path)
     except ValueError:  # a NUL, or characters that names of files cannot have
-        raise LedgerError(f"file {str(path)!r} does not exist, and its name is not valid") from None
+        raise LedgerError(f"file {str(path)!r} cannot be opened: its name is not valid") from None
     if file is not None and not stat.S_ISREG(file.st_mode):
         raise LedgerError(f"{str(path)!r} is not a ledger, because it is not a file")
     if file is not None and file.st_mode & stat.S_IWOTH:
@@ -297,7 +297,7 @@ class FileStore:
             except FileExistsError:
                 raise LedgerError(f"the file {self.name!r} already exists; open it") from None
             except (OSError, ValueError) as error:
-                why = getattr(error, "strerror", None) or "it has no such name"
+                why = getattr(error, "strerror", None) or "its name is not valid"
                 raise LedgerError(f"the file {self.name!r} cannot be created: {why}") from None
         finally:
             with suppress(OSError, ValueError):
@@ -420,7 +420,7 @@ class FileStore:
         except PermissionError:
             raise LedgerError(
                 f"the last line of {self.name!r} is incomplete, but the file is append-only; "
-                "remove that attribute (chattr -a), charge once, and set it again"
+                "remove the attribute (chattr -a), make one charge, and set the attribute again"
             ) from None
         sync(file)
 

@@ -34,8 +34,8 @@ _IDENTITY = "count by {0!r}: one {0} has several values of {1!r}, which count se
 _CAP = (
     "count each {0} once, or cap what one {0} adds before counting or summing; clip values and "
     "weights to the declared bounds; use no mean, total or limit that depends on other rows; ask "
-    "a session the same questions in the same order; leave monotonic=True out where one {0} moves "
-    "scores both ways"
+    "a session the same questions in the same order; omit monotonic=True if one {0} can move "
+    "scores in both directions"
 )
 
 
@@ -58,7 +58,7 @@ def replay(
         pipeline: function that takes the data and makes releases.
         data: a frame of pandas or polars, an Arrow table, a relation of DuckDB, an array, the path
             of a csv, jsonl or parquet file, a list of rows (mappings, tuples, dataclasses), or a
-            mapping unit -> value; or several of them as a dict or a tuple.
+            mapping from units to values; or several of them as a dict or a tuple.
         unit: column, or position in a row, that identifies the unit; None if each row is a separate
             unit.
         neighbours: "add_remove" or "replace_one"; or your own neighbouring data sets, in the form
@@ -116,7 +116,7 @@ class _Search:
         notes = (note for key, note in self.notes.items() if key not in self.findings)
         unseen = ["untested data and outcomes", "time", "memory", *sorted(self.blind)]
         unseen += ["tables that the pipeline reads besides its data"]
-        unseen += ["other processes, and releases of other libraries, which each run repeats"]
+        unseen += ["other processes", "releases of other libraries (each run repeats them)"]
         still = [line for line, is_read in self.lines.items() if not is_read]
         unseen += [f"what {line} reads: no data set that was tried changed it" for line in still]
         unseen += ["prints", "files"] * (not self.watch.captured)

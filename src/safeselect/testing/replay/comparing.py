@@ -104,7 +104,7 @@ class Report:
             f"Findings: {len(self.findings) or 'none'}."
         )
         found = [f"{number}. {each}" for number, each in enumerate(self.findings, 1)]
-        notes = [f"Worth a look, seen with odd data alone: {each}" for each in self.notes]
+        notes = [f"Worth checking (found only with unusual data): {each}" for each in self.notes]
         return "\n\n".join([first, *found, *notes])
 
 

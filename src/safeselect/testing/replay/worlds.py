@@ -372,11 +372,11 @@ class Maker:
         units = self.units
         ends = dict.fromkeys([*units[:3], *units[-3:]])
         first: list[Callable[[], Pair | None]] = []
-        first += [partial(self.pair, "a unit less", unit=each) for each in ends]
+        first += [partial(self.pair, "one unit removed", unit=each) for each in ends]
         more = {"the largest": units[:1], "the smallest": units[-1:], "all units": units}
-        first += [partial(self.pair, f"a unit more, of {how}", more[how]) for how in more]
+        first += [partial(self.pair, f"one unit added, a copy of {how}", more[how]) for how in more]
         cells = self._mixed([*self._with_cells()])[: count // 2]
-        rest = [partial(self.pair, "a unit less", unit=each) for each in self.mixed]
+        rest = [partial(self.pair, "one unit removed", unit=each) for each in self.mixed]
         found = (pair for make in chain(first, cells, cycle(rest)) if (pair := make()) is not None)
         yield from islice(found, count)
 
@@ -386,11 +386,11 @@ class Maker:
             for column in table.plain:
                 for value, made, odd in table.values(column):
                     cell = number, column, value, column in table.constant or odd != "cell"
-                    made = f"a unit more, with {made} in {column!r}"
+                    made = f"one unit added, with {made} in {column!r}"
                     yield partial(self.pair, made, self.units[:1], cell, odd)
         texts = [unit.swapcase() for unit in self.units if isinstance(unit, str)]
         for unit in [unit for unit in texts if unit not in self.rows][:1]:
-            made = "a unit more, with an id in another case"
+            made = "one unit added, with its id in another case"
             yield partial(self.pair, made, self.units[-1:], odd="case", unit=unit)
 
     def levelled(self) -> Iterator[Pair]:
