@@ -43,7 +43,7 @@ def table(n: int, k: int, epsilon: object, delta: object) -> str:
     total = f"epsilon = {epsilon}" + (f", delta = {delta}" if delta else "")
     gaps = [round(k * step / Fraction(epsilon)) for step in (2, 4, 6, 8, 12)]
     columns = [errors(n, k, gap, epsilon, delta) for gap in gaps]
-    lines = [f"{k} of {n}, {total}: how many of the {k} are missed, in %"]
+    lines = [f"top {k} of {n}, {total}: share of the best missed, in %"]
     lines += [f"{'gap':22}" + "".join(f"{gap:>9}" for gap in gaps)]
     for name in columns[0]:
         missed = [100 * found[name] / gap / k for found, gap in zip(columns, gaps, strict=True)]

@@ -54,7 +54,7 @@ MISTAKES = {
     # --- the labels
     "choose(counts, labels=['red', 'blue'])": "one label for each score, .* got 2 for 3",
     "choose(counts, labels=['red', 'blue', 'red'])": "unique, got 2 different labels among 3",
-    "choose(counts, labels={'red', 'blue', 'green'})": "got set; list them in the order of the sc",
+    "choose(counts, labels={'red', 'blue', 'green'})": "got set; pass one label for each score",
     "choose(votes, labels=['red', 'blue', 'green'])": "keys are its labels; omit labels=",
     # --- how much it may cost
     "choose(votes, epsilon=0)": r"greater than zero, got 0 \(int\); for example 1 or '0.1'",

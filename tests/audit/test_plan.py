@@ -28,7 +28,7 @@ def replaced(case: Case) -> None:
 
 PARAMETERS = {
     "noise that covers less": (both(effective_range="1"), "effective_range is 1"),
-    "monotonic where one replaces another": (replaced, "Replacing one unit by another moves"),
+    "monotonic where one replaces another": (replaced, "Replacing one unit by another can move"),
     "scores that may be monotonic": (both(monotonic="perhaps"), "monotonic must be yes or no"),
     "more places than candidates": (both(candidates="1"), "k must be between 1 and 1"),
     "no candidates": (both(candidates="0"), "This release is not possible"),
@@ -40,7 +40,11 @@ PARAMETERS = {
     "a base that costs more": (both(factor="1/4"), "factor is 1/4", "a base"),
     "a base of a list that costs more": (both(factor="3/8"), "factor is 3/8", "top k by base 2"),
     "one winner of two": (both(k="2"), "draws is 1 x {'type': 'LaplaceDominated'", "a selection"),
-    "runs of another base": (both(base="PureDP 1/5"), "the recomputed value is PureDP 1/10", "a run above"),
+    "runs of another base": (
+        both(base="PureDP 1/5"),
+        "recomputed value is PureDP 1/10",
+        "a run above",
+    ),
     "a stop that never comes": (both(gamma="0"), "must be greater than zero", "a run above"),
     "another quantile": (release(labels={"texts": ["1/3"]}), "quantiles is 1/2", "a median"),
     "ties of the other law": (both(ties="below"), "ties is below", "a median"),

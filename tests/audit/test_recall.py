@@ -123,7 +123,7 @@ def test_guarantees_are_restated_and_budgets_compared(
     assert all(found.over.values())
     assert found.others == 1
     text = letter(found)
-    assert "Releases: 4 affected, 0 may be, 1 not" in text
+    assert "Releases: 4 affected, 0 possibly, 1 not" in text
     assert ", ".join(sorted(over)) in text
     assert text.count("no guarantee") == guarantees.count(None)
     assert text.count("\n  ") == 5

@@ -46,7 +46,7 @@ def test_a_recall_lists_what_is_affected_and_writes_nothing(run: Run) -> None:
         row = f"  {place} | {day} | permute_and_flip/1 | released | affected | {promised}\n"
         assert row in text
     assert "Scopes that are over their budget: a\n" in text
-    assert f"up to its head {ledger.head}\nReleases: 2 affected, 0 may be, 0 not (" in text
+    assert f"up to its head {ledger.head}\nReleases: 2 affected, 0 possibly, 0 not (" in text
     told([{"mechanism": {"is": ["x"]}}])
     assert run("recall", "advisory.json", "l")[0] == 0
     assert Path("l").read_bytes() == before

@@ -37,7 +37,7 @@ def test_ten_charges_of_a_tenth_fit_in_one_and_no_more(place: Any) -> None:
     for _ in range(10):
         scope(ledger).pay(pure("0.1"))
     before = ledger.head
-    with pytest.raises(BudgetError, match=r"needs 0\.1 % of the budget, and 0 % is left$") as caught:
+    with pytest.raises(BudgetError, match=r"0\.1 % of the budget, and 0 % is left$") as caught:
         scope(ledger).pay(pure("1e-6"))
     assert (caught.value.asked, caught.value.left) == (
         {"epsilon": Fraction(1, 10**6)},
@@ -156,5 +156,5 @@ def test_a_guarantee_without_a_price_is_refused_and_nothing_is_charged(place: An
 
 def test_messages_quote_parameters_however_long() -> None:
     ledger = new(":memory:", epsilon="1e-30")
-    with pytest.raises(BudgetError, match=r"budget epsilon 1e-30 of .* more than 1000 % of it"):
+    with pytest.raises(BudgetError, match=r"budget epsilon 1e-30 of .* more than 1000 % of the"):
         scope(ledger).pay(pure(2**4000))

@@ -216,7 +216,7 @@ def test_the_forecast_says_what_stops_and_what_would_fit_more_often() -> None:
     assert said(PureDP("1/100"), own_delta=0) == "fits 481 times, limited by moment 1"
     assert said(ApproximateDP(0, "1e-7"), own_delta="1e-6") == "fits 10 times, limited by own delta"
     text = said(lambda there: call(there))
-    assert text.startswith("fits 93 times, limited by moment 1; with one draw fewer in each: 116 times")
+    assert text.startswith("fits 93 times, limited by moment 1; with one draw fewer in each: 116")
     assert text.endswith("; with own_delta=0 when the scope is opened: 95 times")
     later = Balance(Budget(**TERMS, **MILLIONTH), price(PureDP("1/2")))
     assert "when the scope is opened" not in later.forecast(PureDP("1/200"))

@@ -223,9 +223,7 @@ REFUSED: dict[str, list[str]] = {
     ],
     "a mapping's keys are its labels": ["unknown_domain_top_k(COUNTS, labels=['a'], **LIST)"],
     "counts require labels=": ["unknown_domain_top_k([SECRET], **LIST)"],
-    "labels must be a list, got set": [
-        "unknown_domain_top_k([SECRET], labels={'a'}, **LIST)"
-    ],
+    "labels must be a list, got set": ["unknown_domain_top_k([SECRET], labels={'a'}, **LIST)"],
     "labels must have one label for each score, in the same order, got 2 for 3": [
         "select_many([THREE], labels=['a', 'b'], **ONE)",
         "permute_and_flip(THREE, labels=['a', 'b'], **ONE)",
@@ -266,7 +264,7 @@ REFUSED: dict[str, list[str]] = {
         f"select_many({scores}, **ONE)"
         for scores in ("np.zeros((2, 2, 2), int)", "np.array(THREE)", "np.ma.array([THREE])")
     ],
-    "scores must be a list, a tuple, a dict, a plain NumPy array or a column of": [
+    "scores must be a list, a tuple, a dict, a plain NumPy array, or a pandas": [
         "permute_and_flip({SECRET}, **ONE)",
         "permute_and_flip(None, **ONE)",
         "permute_and_flip(np.ma.array(THREE), **ONE)",

@@ -329,7 +329,7 @@ def _with(balance: Balance, sums: Amounts, hit: Hit, charge: Fields, times: int)
 
 def _rows(found: Recall) -> Iterator[str]:
     for seq, hit in found.hits.items():
-        verdict = "affected" if hit.is_sure else "may be"
+        verdict = "affected" if hit.is_sure else "possibly"
         row = seq, hit.utc, _shown(hit.mechanism), hit.outcome, verdict
         yield " | ".join([*row, named(hit.promised), named(hit.restated)])
 

@@ -34,7 +34,7 @@ _SHARES = [Fraction(9, 10), *(Fraction(quarters, 4) for quarters in (3, 2, 1)), 
 
 COVERED = (
     "This holds if every release that reads these people's rows is charged here, or if no choice "
-    "made under this budget uses an answer of a release that is not charged here."
+    "made under this budget uses an answer of a release not charged here."
 )
 BLOCKS = (
     "It holds for all blocks together, if a person's block is public or was fixed before the first "
