@@ -171,7 +171,7 @@ class Budget:
         return self._copy(terms, decision.caps(terms))
 
     def stating(self, caps: object, where: str) -> Budget:
-        """Return the budget with the caps that a record states and that apply to its charges.
+        """Return the budget with the caps that a record states; these caps apply to its charges.
 
         Another version may round a logarithm differently.
 
@@ -282,7 +282,7 @@ class Budget:
         return f"{self.numbers()} {kind}"
 
     def as_record(self) -> dict[str, Content]:
-        """Return the budget in the form in which a record contains it."""
+        """Return the budget as it is written in a record."""
         terms = self.terms
         stated: dict[str, Content] = {
             **exact_texts(terms.limits),

@@ -150,7 +150,7 @@ def read_signer(value: object) -> Signer | None:
     if value is None:
         return None
     if isinstance(value, type) or not isinstance(value, Signer):
-        raise ParameterError(f"signer must have the members of Signer, got {describe(value)}")
+        raise ParameterError(f"signer must implement the Signer protocol, got {describe(value)}")
     read_public_key(value.public_key)
     text(value.key_id, "key_id")
     return value
