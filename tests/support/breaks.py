@@ -215,6 +215,7 @@ _BY_CLAIMS = {
             "gaps = None",
             "half = precision / 2\n    gaps = None if half else None",
         ),
+        ("scores/floats.py:_dyadic", "_ROUNDER + 1", "_ROUNDER"),
         ("engine/draws.py:rate", "return noise_rate", "float(precision)\n    return noise_rate"),
         ("scores/reals.py:place_of", "_finite(*ratio_of(number", "(2, Fraction(*ratio_of(number)"),
         ("exact/parameters.py:plain", "kind, FLOATS", "kind, float"),

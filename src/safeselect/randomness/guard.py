@@ -417,5 +417,5 @@ def guard_of(source: object) -> Guard:
         ParameterError: the source did not come from `resolve`.
     """
     if not is_own(source):
-        raise ParameterError("observed() takes a result of resolve()")
+        raise ParameterError("observed() requires the result of resolve()")
     return source._guard

@@ -434,7 +434,7 @@ class FileStore:
                 if time.monotonic_ns() > deadline:
                     raise LedgerBusy(
                         f"other processes locked the ledger {self.name!r} for {self._wait} "
-                        "seconds; nothing was charged, try again"
+                        "seconds; nothing was charged, so try again"
                     ) from None
                 pause()
             else:

@@ -117,7 +117,7 @@ def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Psycopg, 
     except psycopg.OperationalError as error:
         if type(error).__name__ not in ("PoolTimeout", "TooManyRequests"):
             raise
-        said = "the pool had no free connection in time; nothing was charged, try again"
+        said = "the pool had no free connection in time; nothing was charged, so try again"
         raise LedgerBusy(said) from None
     guard(connection)
     connection.add_notice_handler(notice)
