@@ -186,7 +186,7 @@ class Budget:
     def price(
         self, guarantee: AnyGuarantee, parts: Iterable[tuple[AnyGuarantee, int]] = ()
     ) -> Amounts:
-        """Return the amounts that a release adds, rounded up.
+        """Return the amounts that a release adds to the totals, rounded up.
 
         The price is fixed before the draw and depends only on public facts: the guarantee of the
         release and those of its parts. For each amount, the smaller bound counts.
