@@ -109,7 +109,7 @@ class TestCheckSource:
             (broken(name=""), "name must not be empty"),
             (broken(begin=lambda self: os.urandom(15)), "did not return the requested bytes"),
             (broken(begin=stuck_nonce), "same nonce twice"),
-            (broken(write=short_fill), "overwrites every byte"),
+            (broken(write=short_fill), "overwrite every byte"),
             (broken(write=static_fill), "start-up test"),
             (broken(write=one_tail), "the tests of each request"),
             (broken(name=changing()), "never change"),

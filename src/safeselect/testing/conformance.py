@@ -111,7 +111,7 @@ def _check_copies(factory: Callable[[], Source]) -> None:
     for attempt in attempts:
         with suppress(TypeError, pickle.PicklingError):
             attempt()
-            _require(False, "it must be impossible to copy or pickle it")
+            _require(False, "it must refuse to be copied or pickled")
 
 
 def _check_repr(factory: Callable[[], Source]) -> None:
