@@ -116,7 +116,7 @@ def test_only_the_old_key_or_approvers_hand_over(tmp_path: Path) -> None:
     for key, said in (
         (OLD, "already signed records of the ledger"),
         (ANN, "cannot be an approver's"),
-        (public(NEW), "signer must have the members"),
+        (public(NEW), "signer must implement the Signer"),
         (None, "must be the new signer"),
     ):
         with pytest.raises(ParameterError, match=said):

@@ -54,7 +54,7 @@ GRID = declare("""
 MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: depends on the cost)
 """)
-COUNTER = declare("--rows N integer  public number of rows in FILE, to warn if --delta exceeds 1/N")
+COUNTER = declare("--rows N integer  public number of rows in FILE; warns if --delta exceeds 1/N")
 FORM = declare("""
 input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)

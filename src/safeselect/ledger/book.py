@@ -327,8 +327,8 @@ class Turn:
                 )
             if time.monotonic_ns() > deadline:
                 raise LedgerBusy(
-                    f"other threads used the ledger for {wait} seconds; nothing was charged, try "
-                    "again"
+                    f"other threads used the ledger for {wait} seconds; nothing was charged, so "
+                    "try again"
                 )
             pause()
         with lock:

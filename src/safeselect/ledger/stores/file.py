@@ -297,7 +297,7 @@ class FileStore:
             except FileExistsError:
                 raise LedgerError(f"the file {self.name!r} already exists; open it") from None
             except (OSError, ValueError) as error:
-                why = getattr(error, "strerror", None) or "it has no such name"
+                why = getattr(error, "strerror", None) or "its name is not valid"
                 raise LedgerError(f"the file {self.name!r} cannot be created: {why}") from None
         finally:
             with suppress(OSError, ValueError):

@@ -494,7 +494,7 @@ class PostgresStore:
                 found = "cannot be used", False
             kind = LedgerBusy if state == _BUSY else LedgerError
             raised = kind(
-                f"{where} {found[0]}: nothing was charged{', try again' if found[1] else ''}"
+                f"{where} {found[0]}: nothing was charged{', so try again' if found[1] else ''}"
                 + (f" (SQLSTATE {state})" if state else "")
             )
             raised.sqlstate, raised.try_again = state or None, found[1]
