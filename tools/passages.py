@@ -95,16 +95,24 @@ def _words(node: ast.AST) -> str:
     return str(getattr(node, "value", ""))
 
 
+def helps(words: str) -> list[str]:
+    """Return the paragraphs of a text of the command, or the helps and titles of its options."""
+    words = re.sub(r"\n +", " ", words)
+    option = re.compile(r"^(?:\| )?(?:-\S+|[A-Z]+)(?: \S+)*?  +", re.MULTILINE)
+    lines = option.sub("", words).split("\n") if option.search(words) else words.split("\n\n")
+    return [" ".join(line.split()) for line in lines]
+
+
 def drawn(seed: str) -> Iterator[tuple[str, Passage]]:
     """Yield the passages of a seed, with their kinds."""
     chance = random.Random(seed)  # noqa: S311 - a draw that anybody repeats
     texts = [*strings(SOURCE)]
     messages = [(at, words) for at, words, raised in texts if raised and len(words.split()) > 3]
     lines = [
-        (at, " ".join(line.split()))
+        (at, line)
         for at, words, raised in texts
         if "/cli/" in at and "/_page.py" not in at and not raised
-        for line in re.split(r"\n\n|\n(?=-|\| |[A-Z]+  )|  +(?=[a-z])", re.sub(r"\n +", " ", words))
+        for line in helps(words)
         if len(line.split()) > 3
     ]
     every = [*pages()]

@@ -16,7 +16,7 @@ class SafeSelectError(Exception):
 
 
 class ParameterError(SafeSelectError, ValueError):
-    """A public parameter (epsilon, k, a label, a source ...) is wrong; change the call."""
+    """A public parameter (epsilon, k, a label, a source ...) is invalid; change the call."""
 
 
 class ScoreError(SafeSelectError, ValueError):

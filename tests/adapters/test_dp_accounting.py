@@ -100,7 +100,7 @@ def test_what_no_event_covers_is_refused(name: Any) -> None:
 
 
 def test_zcdp_has_no_loss_distribution() -> None:
-    with pytest.raises(ParameterError, match="no event for accountant='pld'"):
+    with pytest.raises(ParameterError, match="no PLD event"):
         dp_event(ZeroConcentratedDP("1/10"), accountant="pld")
 
 

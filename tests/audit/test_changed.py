@@ -107,7 +107,7 @@ def may_be_restated(change: Changed) -> bool:
 def test_what_may_be_restated_is_listed() -> None:
     """On the page of what an audit compares, word by word, and in short on that of the audit."""
     page = (ROOT / "docs" / "audit-reference.md").read_text("utf-8")
-    page = page.partition("cannot see it:")[2]
+    page = page.partition("## What an audit cannot see")[2]
     for name in RESTATED["both"] - {"k", "source", "grid", "highest", "lowest", "step"}:
         assert f"`{name}`" in page, name
     short = _UNSIGNED.replace("margins", "top_margin").replace("grids", "gap_grid, grid")

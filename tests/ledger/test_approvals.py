@@ -270,7 +270,7 @@ def test_wrong_approvers_are_refused_before_anything_is_made(tmp_path: Path) -> 
             Ledger.create(tmp_path / "l", budgets, **options)  # type: ignore[arg-type]
     assert not (tmp_path / "l").exists()
     proposal = guarded(":memory:").propose.scope("c", MORE)
-    with pytest.raises(ParameterError, match="signer must have the members"):
+    with pytest.raises(ParameterError, match="signer must implement the Signer"):
         approve(proposal, PUBLIC[0])  # type: ignore[arg-type]
 
 

@@ -233,7 +233,7 @@ def test_a_session_that_is_settled_and_a_busy_ledger_are_told(tmp_path: Path) ->
     assert log.kinds == ["charged", "settled"]
 
     def work(_: object) -> None:
-        with pytest.raises(LedgerBusy, match="seconds; nothing was charged, try again"):
+        with pytest.raises(LedgerBusy, match="seconds; nothing was charged, so try again"):
             there.pay(pure())
 
     there = scope(ledger)

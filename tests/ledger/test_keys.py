@@ -116,7 +116,7 @@ def test_only_the_old_key_or_approvers_hand_over(tmp_path: Path) -> None:
     for key, said in (
         (OLD, "already signed records of the ledger"),
         (ANN, "cannot be an approver's"),
-        (public(NEW), "signer must have the members"),
+        (public(NEW), "signer must implement the Signer"),
         (None, "must be the new signer"),
     ):
         with pytest.raises(ParameterError, match=said):
@@ -137,7 +137,7 @@ def test_a_proposed_key_is_taken_by_rotate_alone(tmp_path: Path) -> None:
     """The new key signs the record of the change, so `enact` cannot write it, and says who can."""
     ledger = made(tmp_path / "l")
     proposal, head = proposed(ledger, NEW), ledger.head
-    with pytest.raises(ParameterError, match=r"pass these approvals to rotate\(key, approvals\)"):
+    with pytest.raises(ParameterError, match=r"pass the approvals to rotate\(key, approvals\)"):
         ledger.enact(proposal, signed(proposal, ANN, BEN))
     assert ledger.head == head
     ledger.rotate(NEW, signed(proposal, ANN, BEN))

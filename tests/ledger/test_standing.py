@@ -134,7 +134,7 @@ def test_a_refusal_under_a_held_lock_reads_as_an_answer_would(path: Path) -> Non
 def test_before_the_charge_nothing_is_charged_and_the_lock_is_named(path: Path, kind: int) -> None:
     there = impatient(path)
     before = path.read_bytes()
-    with held(path, kind), pytest.raises(LedgerBusy, match="nothing was charged, try again"):
+    with held(path, kind), pytest.raises(LedgerBusy, match="nothing was charged, so try again"):
         select(there)
     assert path.read_bytes() == before
 

@@ -177,9 +177,9 @@ def test_each_ledger_has_a_witness_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(LedgerRolledBack, match="differs from the published head"):
         Ledger.open(tmp_path / "m", witness=kept)
     for wrong in (7, "x", Kept, object()):
-        with pytest.raises(ParameterError, match="witness must have the members of Witness"):
+        with pytest.raises(ParameterError, match="witness must implement the Witness protocol"):
             Ledger.open(tmp_path / "l", witness=wrong)  # type: ignore[arg-type]
-        with pytest.raises(ParameterError, match="witness must have the members of Witness"):
+        with pytest.raises(ParameterError, match="witness must implement the Witness protocol"):
             Ledger.create(tmp_path / "n", BUDGETS, witness=wrong)  # type: ignore[arg-type]
 
 

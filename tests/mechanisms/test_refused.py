@@ -322,7 +322,7 @@ REFUSED: dict[str, list[str]] = {
         "quantile([SECRET], **{**GRID, 'lowest': None})"
     ],
     "highest must be a date": ["quantile([SECRET], **{**GRID, 'lowest': DAY})"],
-    "for times use": ["quantile([SECRET], **{**GRID, 'lowest': NOON, 'highest': DAY})"],
+    "for times, use": ["quantile([SECRET], **{**GRID, 'lowest': NOON, 'highest': DAY})"],
     "step must be greater than zero": ["quantile([SECRET], **{**GRID, 'step': 0})"],
     "whole number of days": [
         "quantile([SECRET], **{**GRID, 'lowest': DAY, 'highest': DAY, 'step': '1/2'})"

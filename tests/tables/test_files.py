@@ -177,9 +177,9 @@ def test_the_limit_on_the_digits_of_integers_changes_nothing(tmp_path: Path) -> 
 
 
 def test_a_cell_that_is_no_number_is_refused_without_being_quoted(tmp_path: Path) -> None:
-    wanted = "every score in column 'n' must be a number, such as 7 or 1.25"
+    wanted = "scores in column 'n' must be numbers, such as 7 or 1.25"
     for cell in ("x", "1_000", "0x1", "nan", "inf", "١", "1 2", "1/3", "1e99999", "9" * 1300):
-        with pytest.raises(ScoreError, match="must be a number, such as") as caught:
+        with pytest.raises(ScoreError, match="must be numbers, such as") as caught:
             scores(write(tmp_path / "t.csv", f"item,n\na,1\nb,{cell}\n"))
         assert (str(caught.value), caught.value.__context__) == (wanted, None), cell
 

@@ -86,7 +86,8 @@ class GaussianDP:
         return normal(half - epsilon / mu)
 
     def tails(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        """Enclose delta at any epsilon, and the probability of a larger loss on the neighbour."""
+        """Return enclosures of delta at this epsilon and of the probability of a larger loss on the
+        neighbouring data set."""
         mu, half = _scale(self.mu_squared, precision)
         at = Interval.of(epsilon, precision)
         moved = at / mu

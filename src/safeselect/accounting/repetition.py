@@ -123,8 +123,8 @@ class Repeated(Repetition):
         return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return ApproximateDP at delta: epsilon of one run at delta / E[K] plus a shift, or the
-        pure bound.
+        """Return ApproximateDP at delta: the epsilon of one run at delta / E[K] plus a shift, or
+        the pure bound.
 
         `compose` with this delta finds the least epsilon that is known.
         """
@@ -198,8 +198,8 @@ class PoissonRepeated(Repetition):
         return _shift_of_poisson(self.base, self.mean)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return ApproximateDP at delta: epsilon of one run at delta / mean plus a shift, or the
-        pure bound.
+        """Return ApproximateDP at delta: the epsilon of one run at delta / mean plus a shift, or
+        the pure bound.
 
         `compose` with this delta finds the least epsilon that is known.
         """

@@ -107,9 +107,7 @@ def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
             return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(cost))
         return events.ZCDpEvent(rho=at_least(guarantee.zcdp.rho))
     if isinstance(guarantee, ZeroConcentratedDP):
-        raise ParameterError(
-            "a ZeroConcentratedDP guarantee has no event for accountant='pld'; use 'rdp'"
-        )
+        raise ParameterError("a ZeroConcentratedDP has no PLD event; use accountant='rdp'")
     if isinstance(guarantee, PureDP):
         return events.DiscreteLaplaceDpEvent(noise_parameter=at_least(cost), sensitivity=1)
     return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(cost))

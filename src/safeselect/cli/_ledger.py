@@ -27,7 +27,7 @@ FILE = declare("FILE  ledger: a file or a PostgreSQL URL")
 HEAD = declare("--head HEAD  a previously published head of the ledger")
 SCOPE = declare("--scope NAME required  name of the scope, such as the name of a data set")
 PUBLIC_KEYS = declare("""
---public-key HEX hex repeated  public Ed25519 key of a signed ledger; pass each key that has signed
+--public-key HEX hex repeated  public Ed25519 key of a signed ledger; pass all keys that it has used
 """)
 SHOWN = PUBLIC_KEYS + declare("""
 --html  print a detailed HTML page for an auditor
@@ -37,15 +37,13 @@ REASON = declare("--reason TEXT required  reason for the change, which the recor
 LINES = declare("LINES optional =-  file with the lines to add, or - for standard input")
 BUDGET = declare("""
 --unit UNIT required  unit of privacy, such as person
---neighbours NAME required  relation of neighbours: add_remove, replace_one or a description
+--neighbours NAME required  definition of neighbours: add_remove, replace_one or your own words
 --epsilon E  total epsilon of all releases of the scope
 --delta D  total delta, for use with --epsilon (which then allows every kind of release) or --rho
 --own-delta D  part of delta that is reserved for releases with their own delta (default: a quarter)
 --rho R  instead of --epsilon: total rho (zCDP) of all releases of the scope
 """)
-CEILING = declare(
-    "--ceiling N  highest value to which approvers may raise epsilon or rho, as the promise states"
-)
+CEILING = declare("--ceiling N  highest epsilon or rho that approvers may set; part of the promise")
 APPROVERS = declare("""
 --approver HEX hex repeated  public Ed25519 key of an approver of new scopes and raised limits
 --approvals-needed N integer  number of approvers who must sign (default: all)

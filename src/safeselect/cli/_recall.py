@@ -14,7 +14,7 @@ from safeselect.ledger import Checker, correct, kept_records
 from safeselect.ledger.record import library
 from safeselect.release.page import shown
 
-ADVISORY = declare("ADVISORY  file of an advisory, such as one of docs/advisories/*.json")
+ADVISORY = declare("ADVISORY  advisory file, such as one of docs/advisories/*.json")
 LEDGERS = declare("LEDGER several  one or more ledgers or exported logs")
 
 
@@ -88,7 +88,7 @@ safeselect ledger correct advisory.json budget.db
 ADVISORIES = Command(
     "advisories",
     "list the advisories that affect the installed version",
-    declare("ADVISORY several  files of advisories, such as docs/advisories/*.json"),
+    declare("ADVISORY several  advisory files, such as docs/advisories/*.json"),
     _list,
     """\
 Works offline, with files such as those in docs/advisories. The exit code is 3 if any advisory

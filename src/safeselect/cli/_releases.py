@@ -54,15 +54,15 @@ GRID = declare("""
 MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: depends on the cost)
 """)
-COUNTER = declare("--rows N integer  public number of rows in FILE, to warn if --delta exceeds 1/N")
+COUNTER = declare("--rows N integer  public number of rows in FILE; warns if --delta exceeds 1/N")
 FORM = declare("""
 input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)
 --encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  CSV encoding; Windows programs often write cp1252
---ids {text,numbers}  compare user ids as text, or as integers, without blanks and leading zeros
+--ids {text,numbers}  compare user ids as text or as integers (ignoring blanks and leading zeros)
 --missing WORD repeated  treat WORD, such as "k. A.", as a missing value
 --decimal MARK =.  decimal mark: . or , (default: .)
---thousands MARK  thousands separator, such as . or '
+--thousands MARK  thousands separator, such as "." (default: none)
 --dates FORM  format of dates in text, such as %%d.%%m.%%Y
 --trim  strip leading and trailing whitespace
 --casefold  convert text to lower case, including --groups and --candidates files
@@ -138,7 +138,7 @@ POINTS = declare("""
 MEASURED = declare("""
 --epsilon E required  total privacy cost, for discrete Laplace noise; requires --sensitivity-l1
 | --rho R  total privacy cost in zCDP; requires --sensitivity-l2-squared
-| --mu M  total privacy cost in Gaussian privacy; requires --sensitivity-l2-squared
+| --mu M  total privacy cost in Gaussian differential privacy; requires --sensitivity-l2-squared
 --sensitivity-l1 S required  largest sum of the absolute changes of all values when one unit changes
 | --sensitivity-l2-squared S  largest sum of the squared changes of all values when one unit changes
 """)
@@ -399,7 +399,7 @@ example: safeselect quantiles trips.csv --value fare --user rider --of largest -
 )
 MEASURE = _command(
     "measure",
-    "release values in a file, such as counts or sums, with noise",
+    "release values from a file, such as counts or sums, with noise",
     """\
 The names of the values and their number must be public. For example, if each patient
 counts in at most 2 wards:

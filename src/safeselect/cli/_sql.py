@@ -11,7 +11,7 @@ from safeselect.tables.dialects import DIALECTS, check_statement, statement
 
 OPTIONS = declare(f"""
 --dialect NAME {{{",".join(DIALECTS)}}} required  engine: {", ".join(DIALECTS)}
---check  print a statement that tests how the engine compares text
+--check  print an SQL statement that tests how the engine compares text
 --table NAME  table, or SCHEMA.TABLE
 --item COL  column that contains the items, as integers or text
 --user COL  column that identifies the user of each row, as integers or text
@@ -39,7 +39,7 @@ def _run(options: argparse.Namespace) -> int:
 
 SQL = Command(
     "sql",
-    "print a statement that counts users in a database",
+    "print an SQL statement that counts users in a database",
     OPTIONS,
     _run,
     """\

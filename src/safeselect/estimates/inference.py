@@ -62,7 +62,7 @@ def gap_confidence_bound(
     value_rate: Number,
     noise: Literal["exponential", "laplace"],
 ) -> Fraction:
-    """Return a marginal (not conditional) lower confidence bound of a value: threshold + gap - t.
+    """Return a marginal (not conditional) lower bound threshold + gap - t; t is a noise quantile.
 
     For each query, the probability that the answer is "above" *and* the value lies below its bound
     is at most alpha.  Given the answer "above", the bound may always fail: a value far below the

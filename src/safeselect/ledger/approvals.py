@@ -175,9 +175,7 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
         except LedgerDamaged as error:
             raise ParameterError(str(error)) from None
         if kind == "key":  # the record is signed by the new key, which is not here
-            raise ParameterError(
-                "to replace the key, pass these approvals to rotate(key, approvals)"
-            )
+            raise ParameterError("to replace the key, pass the approvals to rotate(key, approvals)")
         return kind, {**content, "approvals": signed}
 
     book.write(decide)

@@ -171,7 +171,7 @@ class Budget:
         return self._copy(terms, decision.caps(terms))
 
     def stating(self, caps: object, where: str) -> Budget:
-        """Return the budget with the caps that a record states and that apply to its charges.
+        """Return the budget with the caps that a record states; these caps apply to its charges.
 
         Another version may round a logarithm differently.
 
@@ -186,7 +186,7 @@ class Budget:
     def price(
         self, guarantee: AnyGuarantee, parts: Iterable[tuple[AnyGuarantee, int]] = ()
     ) -> Amounts:
-        """Return the amounts that a release adds, rounded up.
+        """Return the amounts that a release adds to the totals, rounded up.
 
         The price is fixed before the draw and depends only on public facts: the guarantee of the
         release and those of its parts. For each amount, the smaller bound counts.
@@ -282,7 +282,7 @@ class Budget:
         return f"{self.numbers()} {kind}"
 
     def as_record(self) -> dict[str, Content]:
-        """Return the budget in the form in which a record contains it."""
+        """Return the budget as it is written in a record."""
         terms = self.terms
         stated: dict[str, Content] = {
             **exact_texts(terms.limits),
@@ -416,7 +416,7 @@ def _months(ends: tuple[str, ...], unit: str) -> tuple[str, ...]:
         raise ParameterError("per='month' requires months, such as blocks=('2026-01', '2026-12')")
     first, last = (int(each[:4]) * 12 + int(each[5:]) - 1 for each in ends)
     if not 0 <= last - first < _MOST_BLOCKS:
-        raise ParameterError("the last month must not be before the first")
+        raise ParameterError("the last month must not be before the first month")
     return tuple(f"{each // 12:04}-{each % 12 + 1:02}" for each in range(first, last + 1))
 
 

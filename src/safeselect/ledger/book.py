@@ -323,12 +323,12 @@ class Turn:
             if mine > 1:
                 raise LedgerBusy(
                     "a signal handler cannot use the ledger while the thread that it interrupted "
-                    "is using it; nothing was charged, try again afterwards"
+                    "is using it; nothing was charged, so try again afterwards"
                 )
             if time.monotonic_ns() > deadline:
                 raise LedgerBusy(
-                    f"other threads used the ledger for {wait} seconds; nothing was charged, try "
-                    "again"
+                    f"other threads used the ledger for {wait} seconds; nothing was charged, so "
+                    "try again"
                 )
             pause()
         with lock:

@@ -202,7 +202,7 @@ class Ledger:
         return self._book.state(lambda checker: checker.head)
 
     def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
-        """Add a scope to a ledger without approvers.
+        """Add a scope to a ledger that has no approvers.
 
         Raises:
             ParameterError: a parameter is wrong, the scope exists, or approvers must sign.

@@ -58,7 +58,7 @@ Reason = Literal["source", "interrupt", "error", "input"]
 
 
 class Outbox(Protocol):
-    """A store that keeps answers until the caller has received them; can be a function."""
+    """A store that keeps answers until the caller has received them; it can be a function."""
 
     def __call__(self, request: str, charge: int, salt: bytes, output: str, /) -> None:
         """Store an answer durably before this returns; raise if this is not certain.

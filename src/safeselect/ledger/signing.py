@@ -45,7 +45,7 @@ _PUBLIC = bytes.fromhex("302a300506032b6570032100")
 
 @runtime_checkable
 class Signer(Protocol):
-    """Signs messages with an Ed25519 key, for example in a hardware device."""
+    """A signer of messages with an Ed25519 key, for example in a hardware device."""
 
     @property
     def key_id(self) -> str:
@@ -61,7 +61,7 @@ class Signer(Protocol):
 
 @final
 class Ed25519Signer:
-    """Signs messages with a key in memory; requires the extra `signing`.
+    """A signer of messages with a key in memory; requires the extra `signing`.
 
     Args:
         private_key: a PEM file without a password, as `openssl genpkey -algorithm ed25519` writes
@@ -150,7 +150,7 @@ def read_signer(value: object) -> Signer | None:
     if value is None:
         return None
     if isinstance(value, type) or not isinstance(value, Signer):
-        raise ParameterError(f"signer must have the members of Signer, got {describe(value)}")
+        raise ParameterError(f"signer must implement the Signer protocol, got {describe(value)}")
     read_public_key(value.public_key)
     text(value.key_id, "key_id")
     return value

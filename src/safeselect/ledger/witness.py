@@ -143,5 +143,5 @@ def read_witness(value: object) -> Witnessed | None:
     if value is None:
         return None
     if isinstance(value, type) or not isinstance(value, Witness):
-        raise ParameterError(f"witness must have the members of Witness, got {describe(value)}")
+        raise ParameterError(f"witness must implement the Witness protocol, got {describe(value)}")
     return Witnessed(value)

@@ -190,7 +190,7 @@ def _ratio(label: Any) -> tuple[int, int]:
     number = label if issubclass(kind, np.longdouble) else plain(label)
     # Written out, a short Decimal may fill the memory.
     if type(number) is Decimal and number and abs(number.adjusted()) > _MOST_PLACES:
-        raise ValueError("too large or too small")
+        raise ValueError("the number is too large or too small")
     return ratio_of(number)
 
 

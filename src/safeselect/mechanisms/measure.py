@@ -286,5 +286,5 @@ def _check_counts(values: object, size: int, law: Law, scope: Scope | None) -> N
         who = "replacing one user" if replaced else "one user"
         raise ParameterError(
             f"{who} can change {moved} of these counts by 1 each, so {law.norm} must be at least "
-            f"{moved}; or count with max_contributions="
+            f"{moved}; otherwise, count with max_contributions="
         )

@@ -85,8 +85,8 @@ def reader(values: object) -> Later:
         elif issubclass(kind, Iterable) and not issubclass(kind, (str, bytes)):
             instead = "pass list(values), one value for each unit of privacy"
         raise ScoreError(
-            "values must be a list, a tuple, a range, a NumPy array or a column of pandas, polars "
-            f"or Arrow, of one dimension, got {kind.__name__}; {instead}"
+            "values must be a one-dimensional list, tuple, range, NumPy array or column of "
+            f"pandas, polars or Arrow, got {kind.__name__}; {instead}"
         )
     return Later(partial(cells_of, column.held), None)
 
@@ -151,7 +151,7 @@ class Grid:
         points = (ends[1] - ends[0]) // width + 1
         if not 1 <= points <= 1 << _MOST_BITS:
             raise ParameterError(
-                f"highest must not be below lowest, and a grid has at most 2**{_MOST_BITS} points"
+                f"highest must not be below lowest; a grid can have at most 2**{_MOST_BITS} points"
             )
         return cls(ends[0], width, points, kind)
 
@@ -210,7 +210,7 @@ def _proposed(width: Fraction, kind: type) -> str:
 def _ordinal(value: object, name: str) -> Fraction:
     if not isinstance(value, date) or isinstance(value, datetime):
         raise ParameterError(
-            f"{name} must be a date like the other end, got {describe(value)}; for times use "
+            f"{name} must be a date like the other end, got {describe(value)}; for times, use "
             "numbers, such as seconds"
         )
     return Fraction(value.toordinal())

@@ -97,4 +97,4 @@ class StatedLaw(Planned):
         failed = (
             "the function of the StatedLaw failed, or did not return the positions of k candidates"
         )
-        return in_one_sentence(ranked, f"{failed}; try it by itself, on made-up scores")
+        return in_one_sentence(ranked, f"{failed}; test the function alone on synthetic scores")

@@ -159,9 +159,8 @@ def byte_view(buffer: object) -> memoryview:
         raise ParameterError("the buffer to fill is a released memoryview") from None
     if view.readonly or not view.c_contiguous or view.format != "B":
         raise ParameterError(
-            "the buffer to fill must be writable, C-contiguous and of bytes (format 'B'): "
-            f"got readonly={view.readonly}, c_contiguous={view.c_contiguous}, "
-            f"format={view.format!r}"
+            "the buffer to fill must be writable, C-contiguous and of bytes (format 'B'), got "
+            f"readonly={view.readonly}, c_contiguous={view.c_contiguous}, format={view.format!r}"
         )
     if view.ndim == 1:
         return view
@@ -417,5 +416,5 @@ def guard_of(source: object) -> Guard:
         ParameterError: the source did not come from `resolve`.
     """
     if not is_own(source):
-        raise ParameterError("observed() takes a result of resolve()")
+        raise ParameterError("observed() requires the result of resolve()")
     return source._guard

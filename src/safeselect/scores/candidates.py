@@ -450,7 +450,7 @@ def _key(label: Any) -> object:
         return dict, frozenset((key, _key(value)) for key, value in label.items())
     if type(label) in (list, tuple):
         return type(label), tuple(_key(value) for value in label)
-    raise TypeError("it is not hashable")
+    raise TypeError("the label is not hashable")
 
 
 def read_values(values: Column, reading: Reading = INTEGERS) -> list[int]:

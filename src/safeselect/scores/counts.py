@@ -29,7 +29,7 @@ _BY_BYTES = (
 @final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Counts(Mapping[Any, int]):
-    """The number of users of each item, as `count_distinct_users` returns it.
+    """The number of users of each item, as returned by `count_distinct_users`.
 
     A mapping label -> number of users; both are private. Its repr and messages about it are public:
     they show only the query, never the counts.

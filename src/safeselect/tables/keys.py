@@ -119,7 +119,7 @@ def require_key(kind: str, column: str, *, item: bool = False) -> None:
     if kind not in (TEXT, _NOTHING) and kind not in INTEGERS and not (item and kind in _NUMBERS):
         raise InputError(
             f"column {shown(column)} must contain integers or strings, but contains {kind}, whose "
-            "equality depends on their representation; use for example "
+            "equality depends on their representation; use, for example, "
             f'df[{shown(column)}].astype("string")'
         )
 

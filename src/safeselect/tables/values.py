@@ -112,9 +112,7 @@ def _read_scores(
     if kind != TEXT:
         return scores
     if not all(_CELL.fullmatch(cell) for cell in scores):
-        raise ScoreError(
-            f"every score in column {shown(column)} must be a number, such as 7 or 1.25"
-        )
+        raise ScoreError(f"scores in column {shown(column)} must be numbers, such as 7 or 1.25")
     return [Decimal(cell.strip()) for cell in scores]
 
 

@@ -358,5 +358,5 @@ def test_a_name_that_no_file_has_is_a_ledger_error(tmp_path: Path, name: str) ->
     for use in (Ledger.open, repair):
         with pytest.raises(LedgerError, match="its name is not valid"):
             use(place)
-    with pytest.raises(LedgerError, match="it has no such name"):
+    with pytest.raises(LedgerError, match="its name is not valid"):
         new(place)

@@ -297,7 +297,7 @@ class FileStore:
             except FileExistsError:
                 raise LedgerError(f"the file {self.name!r} already exists; open it") from None
             except (OSError, ValueError) as error:
-                why = getattr(error, "strerror", None) or "it has no such name"
+                why = getattr(error, "strerror", None) or "its name is not valid"
                 raise LedgerError(f"the file {self.name!r} cannot be created: {why}") from None
         finally:
             with suppress(OSError, ValueError):
@@ -434,7 +434,7 @@ class FileStore:
                 if time.monotonic_ns() > deadline:
                     raise LedgerBusy(
                         f"other processes locked the ledger {self.name!r} for {self._wait} "
-                        "seconds; nothing was charged, try again"
+                        "seconds; nothing was charged, so try again"
                     ) from None
                 pause()
             else:

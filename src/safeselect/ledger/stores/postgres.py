@@ -38,23 +38,19 @@ from safeselect.ledger.stores.turn import check_process, guard, pause
 from safeselect.randomness.guard import Generation, generation
 from safeselect.release.display import library
 
-Connection: TypeAlias = Any
-"""A connection of psycopg, whose own type takes none but literal queries."""
-Cursor: TypeAlias = Any
-"""Its cursor, which sends values as literals: a pool behind a pool forgets what was prepared."""
-Notice: TypeAlias = Any
-"""What its server says besides, such as a warning."""
+Psycopg: TypeAlias = Any
+"""A connection, cursor or notice of psycopg, whose own types take none but literal queries."""
 
-_LOST: list[list[Connection]] = []
+_LOST: list[list[Psycopg]] = []
 
 
 @runtime_checkable
 class Connections(Protocol):
     """Lends connections, as a `psycopg_pool.ConnectionPool` does."""
 
-    def getconn(self) -> Connection: ...
+    def getconn(self) -> Psycopg: ...
 
-    def putconn(self, connection: Connection) -> None: ...
+    def putconn(self, connection: Psycopg) -> None: ...
 
 
 @final
@@ -68,10 +64,10 @@ class OwnPool:
         self._renew()
 
     def _renew(self) -> None:
-        self._idle, self._born = list[Connection](), generation()
+        self._idle, self._born = list[Psycopg](), generation()
         finalize(self, _close, self._idle, self._born)
 
-    def getconn(self) -> Connection:
+    def getconn(self) -> Psycopg:
         """Return the connection that was used last, or a new one."""
         if generation() != self._born:
             self._renew()
@@ -83,7 +79,7 @@ class OwnPool:
                 found.close()  # it has something to say: that the server ended it
         return self._psycopg.connect(self._conninfo, autocommit=True, client_encoding="utf8")
 
-    def putconn(self, connection: Connection) -> None:
+    def putconn(self, connection: Psycopg) -> None:
         """Keep it for the next transaction, if it is open."""
         if not connection.closed and generation() == self._born:
             self._idle.append(connection)
@@ -93,7 +89,7 @@ class OwnPool:
         _close(self._idle, self._born)
 
 
-def _close(idle: list[Connection], born: Generation) -> None:
+def _close(idle: list[Psycopg], born: Generation) -> None:
     if generation() != born:
         _LOST.append(idle)  # a child does not end its parent's, and is not warned that it did not
         return
@@ -103,7 +99,7 @@ def _close(idle: list[Connection], born: Generation) -> None:
 
 
 @contextmanager
-def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Cursor, list[str]]]:
+def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Psycopg, list[str]]]:
     """Yield a cursor of a connection without a transaction, and a list of the server's warnings.
 
     The connection goes back as it was, and closed if its transaction did not end.
@@ -113,7 +109,7 @@ def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Cursor, l
     """
     born, warnings = generation(), list[str]()
 
-    def notice(said: Notice) -> None:
+    def notice(said: Psycopg) -> None:
         warnings.append(said.severity)
 
     try:
@@ -121,7 +117,7 @@ def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Cursor, l
     except psycopg.OperationalError as error:
         if type(error).__name__ not in ("PoolTimeout", "TooManyRequests"):
             raise
-        said = "the pool had no free connection in time; nothing was charged, try again"
+        said = "the pool had no free connection in time; nothing was charged, so try again"
         raise LedgerBusy(said) from None
     guard(connection)
     connection.add_notice_handler(notice)
@@ -131,6 +127,7 @@ def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Cursor, l
             before, connection.autocommit = connection.autocommit, True
             if connection.info.encoding != "utf-8":
                 raise LedgerError("the pool's connections must have client_encoding=utf8")
+        # Values are sent as literals: a pool behind this one would forget what was prepared.
         yield psycopg.ClientCursor(connection, row_factory=psycopg.rows.tuple_row), warnings
     finally:
         if generation() == born:
@@ -169,7 +166,7 @@ class Rows:
     torn: Torn | None = None  # a transaction exists as a whole or not at all
 
     def __init__(
-        self, cursor: Cursor, schema: str, last: Row | None = None, query: str = _ROWS
+        self, cursor: Psycopg, schema: str, last: Row | None = None, query: str = _ROWS
     ) -> None:
         self._cursor, self._schema, self.last = cursor, schema, last
         self.new: list[Row] = []
@@ -212,7 +209,7 @@ class Rows:
         return row
 
 
-def send(cursor: Cursor, schema: str, rows: Sequence[Row], wait: int, end: str = "") -> str:
+def send(cursor: Psycopg, schema: str, rows: Sequence[Row], wait: int, end: str = "") -> str:
     """Have the server check the records of rows, and write them: in one way there and back.
 
     Args:
@@ -447,7 +444,7 @@ class PostgresStore:
         return self._pool
 
     @contextmanager
-    def _transaction(self, sent: Sequence[Row] = (), begin: str = "") -> Iterator[Cursor]:
+    def _transaction(self, sent: Sequence[Row] = (), begin: str = "") -> Iterator[Psycopg]:
         """Yield a cursor; these rows are sent with the commit, if there are any.
 
         Args:
@@ -497,7 +494,7 @@ class PostgresStore:
                 found = "cannot be used", False
             kind = LedgerBusy if state == _BUSY else LedgerError
             raised = kind(
-                f"{where} {found[0]}: nothing was charged{', try again' if found[1] else ''}"
+                f"{where} {found[0]}: nothing was charged{', so try again' if found[1] else ''}"
                 + (f" (SQLSTATE {state})" if state else "")
             )
             raised.sqlstate, raised.try_again = state or None, found[1]

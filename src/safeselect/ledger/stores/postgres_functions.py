@@ -178,20 +178,6 @@ BEGIN
     END IF;
     RETURN ARRAY[above, below];
 END$$""",
-    # The new total as records spell it: exact, and rounded up where it would grow too long.
-    f"""CREATE FUNCTION added(total numeric[], price numeric[]) RETURNS numeric[] {{inner}} AS
-$$DECLARE
-    above numeric := total[1] * price[2] + price[1] * total[2];
-    below numeric := total[2] * price[2];
-    common numeric := gcd(above, below);
-BEGIN
-    IF below > {_UNIT} * common THEN
-        above := div(above * {_UNIT} + below - 1, below);
-        below := {_UNIT};
-        common := gcd(above, below);
-    END IF;
-    RETURN ARRAY[div(above, common), div(below, common)];
-END$$""",
     # -------------------------------------------------------------------------------------- records
     # Says that the commit is durable and waits for locks only so long, whatever the session says.
     f"""CREATE FUNCTION begun(wait integer) RETURNS text {{inner}} AS
@@ -272,12 +258,15 @@ BEGIN
     RETURN here.count - 1;
 END$$""",  # noqa: S608
     # -------------------------------------------------------------------------------------- charges
-    # Adds a price to the sums of a scope; returns what the record states of both.
+    # Adds a price to the sums of a scope; returns what the record states of both.  A total is
+    # exact, and rounded up where it would grow too long.
     """CREATE FUNCTION charge_scope(charged text, price jsonb) RETURNS text {inner} AS
 $$DECLARE
     here scopes%ROWTYPE;
     cost numeric[];
-    total numeric[];
+    above numeric;
+    below numeric;
+    common numeric;
     after text := '';
     paid text := '';
     is_free boolean := true;
@@ -289,14 +278,23 @@ BEGIN
     END IF;
     FOR i IN 1 .. cardinality(here.names) LOOP
         cost := rational(price ->> here.names[i]);
-        total := added(ARRAY[here.above[i], here.below[i]], cost);
-        here.above[i] := total[1];
-        here.below[i] := total[2];
-        after := after || ',"' || here.names[i] || '":"' || total[1]
-            || CASE total[2] WHEN 1 THEN '' ELSE '/' || total[2] END || '"';
+        above := here.above[i] * cost[2] + cost[1] * here.below[i];
+        below := here.below[i] * cost[2];
+        common := gcd(above, below);
+        IF below > {unit} * common THEN
+            above := div(above * {unit} + below - 1, below);
+            below := {unit};
+            common := gcd(above, below);
+        END IF;
+        above := div(above, common);
+        below := div(below, common);
+        here.above[i] := above;
+        here.below[i] := below;
+        after := after || ',"' || here.names[i] || '":"' || above
+            || CASE below WHEN 1 THEN '' ELSE '/' || below END || '"';
         paid := paid || ',"' || here.names[i] || '":"' || (price ->> here.names[i]) || '"';
         is_free := is_free AND cost[1] = 0;
-        IF total[1] * here.cap_below[i] <= here.cap_above[i] * total[2] THEN
+        IF above * here.cap_below[i] <= here.cap_above[i] * below THEN
             within := within || here.names[i];
         END IF;
     END LOOP;
@@ -349,7 +347,7 @@ END$$""",
 $$DECLARE
     record jsonb := body;
     request jsonb := record -> 'request';
-    nonce text := formed(record ->> 'nonce', '[0-9a-f]{{32}}');
+    nonce text := record ->> 'nonce';
     asked text := '{{}}';
     form bytea := sha256(convert_to((record
         - ARRAY['charges', 'nonce', 'previous', 'request', 'seq', 'utc'])::text, 'UTF8'));
@@ -379,8 +377,9 @@ BEGIN
         names := names || charged;
         charges := charges || charge_scope(charged, record -> 'charges' -> i -> 'charge');
     END LOOP;
-    IF charges = '' OR body <> concat('{{"charges":[', substr(charges, 2), ']', pieces[1], nonce,
-        pieces[2], record ->> 'previous', pieces[3], asked, pieces[4], place, pieces[5],
+    IF charges = '' OR nonce COLLATE "C" !~ '^[0-9a-f]{{32}}$'
+        OR body <> concat('{{"charges":[', substr(charges, 2), ']', pieces[1], nonce, pieces[2],
+        record ->> 'previous', pieces[3], asked, pieces[4], place, pieces[5],
         record ->> 'utc', pieces[6]) THEN
         RAISE EXCEPTION 'a charge does not add up, or has another spelling';
     END IF;
@@ -535,7 +534,7 @@ def schema_of(schema: str) -> list[str]:
     settings = f"{inner} SET search_path = {schema}, pg_temp SET standard_conforming_strings = on"
     record = "(wait integer, body text, hash text, signature text) RETURNS void"
     record += f" SECURITY DEFINER {settings}"
-    forms = {"settings": settings, "inner": inner, "record": record, "hash": _HASH}
+    forms = {"settings": settings, "inner": inner, "record": record, "hash": _HASH, "unit": _UNIT}
     made = [each.format(**forms, schema=schema) for each in _FUNCTIONS]
     return [*_TABLES, *made, _printable()]
 
