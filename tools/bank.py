@@ -92,7 +92,9 @@ def verdict(fault: Mapping[str, Any], left_out: Iterable[str]) -> dict[str, Any]
         own = f"tests/{change.file.partition('/')[0]}"
         likely = [own, fault["tests"].partition("::")[0]]  # the second noticed it first
         likely = [each for each in likely if (ROOT / each).exists()]
-        quick = first(package, [*options("quick"), *out], ["tests/known", "tests"])
+        few = options("quick")
+        there = ["tests/known", *(each for each in likely if f"--ignore={each}" not in few)]
+        quick = first(package, [*few, *out], [*there, "tests"])
         tests = quick or first(package, [*options("test"), *out], [*likely, "tests"])
     return {"known answers": known, "quick": quick, "test": tests}
 

@@ -82,6 +82,28 @@ def test_the_requests_follow_from_the_grid():
             assert bits.sizes == [size]
 
 
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize("ties", TIES)
+def test_a_draw_at_a_border_of_two_points_takes_more_bits(ties):
+    """U begins like a border of the law: the bits that follow decide on which side of it U is."""
+    share, rate, data = Fraction(1, 3), Fraction(3, 4), (2, 2, 5)
+
+    class Bits:
+        def take(self, count):
+            self.taken.append(count)
+            return (border if len(self.taken) == 1 else self.rest) % (1 << count)
+
+    with mpmath.workdps(120):
+        chances = grid_law(data, 0, 9, share, rate, ties)
+        for point in range(9):
+            border = int(mpmath.floor(sum(chances[: point + 1]) * mpmath.mpf(2) ** 192))
+            for bits, side in ((Bits(), 0), (Bits(), 1)):
+                bits.taken, bits.rest = [], -side
+                law = Law(share, rate / share.denominator, ties)
+                assert draw_point(whole(data, 0, 9), law, bits) == point + side
+                assert bits.taken == [192, 64]
+
+
 # ---------------------------------------------------------------------- the range of the score
 
 

@@ -269,7 +269,7 @@ def test_a_class_that_equals_ours_is_seen_through():
     assert type(source) == OpenSSLSource  # noqa: E721 - the lie
     assert type(resolve(source)) is ForeignSource
     assert observed(resolve(source)).production == "asserted"
-    with pytest.raises(ParameterError, match="a result of resolve"):
+    with pytest.raises(ParameterError, match="the result of resolve"):
         observed(source)
 
 

@@ -29,7 +29,7 @@ def distance(data, g, share, ties):
 
 def grid_law(data, first, last, share, rate, ties="below"):
     """By definition: every point of the grid, its distance, and the exponential mechanism."""
-    with mpmath.workdps(40):
+    with mpmath.workdps(max(40, mpmath.mp.dps)):
         away = [Fraction(distance(data, g, share, ties)) for g in range(first, last + 1)]
         terms = [
             mpmath.exp(
