@@ -136,7 +136,7 @@ def compose(
 def compose_delta(
     guarantees: Iterable[Accounted], epsilon: Number, precision: Number = "1e-6"
 ) -> Composition:
-    """Return the smallest proved delta at an epsilon, and its theorem.
+    """Return the smallest proved delta at an epsilon, and the theorem that proves it.
 
     This is `compose` for a given epsilon. `lower` of the result is a lower bound on delta. The
     guarantee is PureDP(epsilon) if no delta is needed.

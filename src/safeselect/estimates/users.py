@@ -104,7 +104,7 @@ class Plans:
     legend: str
 
     def best(self, epsilon: Number | None = None) -> Plan:
-        """Return the plan that needs the fewest users and, among equal plans, has the most groups.
+        """Return the plan that needs the fewest users; ties are broken in favour of more groups.
 
         Args:
             epsilon: one of the compared values; required if there are several.

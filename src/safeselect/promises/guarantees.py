@@ -155,8 +155,8 @@ class BoundedRange(_OfEpsilon):
 
 @dataclass(frozen=True, slots=True)
 class ZeroConcentratedDP:
-    """rho-zCDP: the Rényi divergence of every order a > 1 is at most a * rho (Bun and Steinke
-    2016).
+    """rho-zCDP: the Rényi divergence of each order alpha > 1 is at most alpha * rho (Bun and
+    Steinke 2016).
 
     Args:
         rho: rational, at least 0.

@@ -326,7 +326,7 @@ class Selection(_Scored, Generic[Label]):
         require(self.gap is None or self.gap >= 0, "its gap")
 
     def to_dict(self) -> Columns:
-        """Return the columns `rank`, `label`, `index` and `gap` as a dict of lists."""
+        """Return `rank`, `label`, `index` and `gap` as a dict of lists."""
         index = None if self.index is None else [self.index]
         gap = None if self.gap is None else [float(self.gap)]
         return _columns(rank=[1], label=[self.label], index=index, gap=gap)
@@ -399,7 +399,7 @@ class TopK(_Scored, Generic[Label]):
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
     def to_dict(self) -> Columns:
-        """Return rank (if ordered), label, index, gap, count, low and high as a dict of lists."""
+        """Return `rank` (if ordered), `label`, `index`, `gap`, `count`, `low`, `high` as lists."""
         rank = range(1, len(self) + 1) if self.ordered else None
         gaps = None if self.gaps is None else map(float, self.gaps)
         counted = _near(self.counts, self.noise, least=0)
@@ -449,7 +449,7 @@ class Groups(Release, Generic[Label]):
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
-        """Return the columns group, rank, label, count, low and high as a dict of lists."""
+        """Return `group`, `rank`, `label`, `count`, `low` and `high` as a dict of lists."""
         rows = [*zip(self.groups, self.labels, strict=True)]
         counts = None if self.counts is None else [*chain.from_iterable(self.counts)]
         return _columns(
@@ -506,7 +506,7 @@ class Batch(_Scored, Generic[Label]):
         return list(np.fromiter(self.names, dtype=object)[self.winners].tolist())
 
     def to_dict(self) -> Columns:
-        """Return the columns row, rank, label and index as a dict of lists."""
+        """Return `row`, `rank`, `label` and `index` as a dict of lists."""
         k = self.winners.shape[1] if self.winners.ndim == 2 else 1
         flat, names = self.winners.ravel().tolist(), self.names
         return _columns(
@@ -562,7 +562,7 @@ class Numbers(Release, Generic[Value, Label]):
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
-        """Return the columns label (or position), value, low and high as a dict of lists."""
+        """Return `label` (or a position), `value`, `low` and `high` as a dict of lists."""
         labels = range(len(self)) if self.labels is None else self.labels
         near = _near(self.values, self.noise)
         return _columns(label=labels, value=near.pop("count"), **near)

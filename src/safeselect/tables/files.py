@@ -178,7 +178,7 @@ class TableAs:
             raise ParameterError("a TableAs must contain a table, not another TableAs")
 
     def check(self, *, user: str, item: str | None = None) -> Look:
-        """Before a release, inspect how the table is written, like `safeselect look`.
+        """Before a release, inspect how values are written in the table, as `safeselect look` does.
 
         The result is exact and private: NOT FOR PUBLICATION. Publish the chosen options with the
         release. An option that you choose because of this result reveals something about the table.
