@@ -17,6 +17,7 @@ from safeselect.estimates import (
     estimate_from_threshold,
     intervals_from_gaps,
     threshold_error_ratio,
+    variance_ratio,
 )
 
 FAST = settings(derandomize=True, deadline=None, max_examples=60)
@@ -70,6 +71,15 @@ def test_the_variance_is_that_of_corollary_1(k, ratio):
         mixed = [a - b for a, b in zip([*gap, 0], [0, *gap], strict=True)]
         variance = sum(w * w for w in own) + ratio * sum(w * w for w in mixed)
         assert variance == error_ratio(k, ratio)
+
+
+@pytest.mark.parametrize(("noise", "variance"), [("laplace", 2), ("exponential", 1)])
+def test_the_ratio_is_one_of_variances(noise, variance):
+    """Noise of rate r has the variance 2 / r**2 (Laplace) or 1 / r**2; a gap has two noises."""
+    for rates in ((Fraction(1, 3),), (Fraction(1, 3), Fraction(5, 2))):
+        gap = sum(variance / rate**2 for rate in rates)
+        for own in (Fraction(1, 3), Fraction(7)):
+            assert variance_ratio(*rates, noise=noise, measured_rate=own) == gap / (2 / own**2)
 
 
 @given(st.integers(2, 9), RATIOS, st.data())

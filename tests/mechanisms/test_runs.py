@@ -101,6 +101,9 @@ def test_every_word_stops_where_the_exact_sums_say():
                 except AssertionError:
                     undecided += 1
                     assert crossed or high == 1 << 160, law
+                    more = Stopping(law, Word(word, 1 << 63), 9)  # a word that goes on decides
+                    ran = sum(1 for _ in iter(more.goes_on, False))
+                    assert ran == bisect(places, low + (1 << 150)), law
                 else:
                     assert not crossed, law
                 assert runs == bisect(places, low), law
