@@ -200,7 +200,7 @@ def test_file_systems_that_pass_away_are_warned_of_and_refused_when_hardened(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file, "file_system", lambda _: kind)
-    with pytest.warns(SafeSelectWarning, match=f"of type {kind}, which may vanish"):
+    with pytest.warns(SafeSelectWarning, match=f"of type {kind}, so it can be lost"):
         made = new(tmp_path / "budget.ledger", epsilon=1)
     first = next(iter(made.records())).content
     assert first["place"] == {"file_system": kind}
