@@ -208,9 +208,9 @@ def test_file_systems_that_pass_away_are_warned_of_and_refused_when_hardened(
         warnings.simplefilter("error")
         scope(made).pay(pure())
     monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
-    with pytest.raises(LedgerError, match="which SAFESELECT_REQUIRE_PRODUCTION forbids"):
+    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids this"):
         scope(Ledger.open(tmp_path / "budget.ledger")).pay(pure())
-    with pytest.raises(LedgerError, match="which SAFESELECT_REQUIRE_PRODUCTION forbids"):
+    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids this"):
         new(tmp_path / "new.ledger")
     assert not (tmp_path / "new.ledger").exists()
 
