@@ -49,7 +49,7 @@ def test_a_query_costs_the_draws_that_it_made(teller: Teller) -> None:
 def test_a_query_that_may_cost_too_much_is_refused_and_costs_nothing(teller: Teller) -> None:
     session = PayWhatYouGet(**SESSION)
     for k in (11, 12):
-        with pytest.raises(BudgetError, match=f"10 outcomes left, but this query can use up to {k}"):
+        with pytest.raises(BudgetError, match=rf"10 outcomes left, but this .* use up to {k}"):
             session.query({"Zebedee": 4711}, k=k, k_bar=20, places="all")
     assert session.spent == unknown.Spent(0, 0)
     teller.order = tuple(range(21))  # three labels, then a dummy
