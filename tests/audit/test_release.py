@@ -94,7 +94,7 @@ def test_a_charge_above_the_price_will_do(tmp_path: Path, capfdbinary: Run, name
     restated(lambda paid: paid[name] + Fraction(1, 2**60), name)(case)
     code, lines, last = case.audit(capfdbinary)
     assert (code, last) == (0, UP_TO), lines
-    assert lines["price"].startswith("holds: The charge equals its price. Scope a: For each single")
+    assert lines["price"].startswith("holds: The charge equals its price. Scope a: For each")
 
 
 @pytest.mark.parametrize("name", EVERY)
