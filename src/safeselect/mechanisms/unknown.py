@@ -582,7 +582,7 @@ def plan_lists(
 @final
 @sealed
 class PayWhatYouGet(InTurns):
-    """A session of unknown-domain queries; each query costs only the draws that it made.
+    """A session of unknown-domain queries, in which each query is charged for the draws it made.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
     draw and delta per query. A list of k labels takes k draws. A list that ends at the bottom after

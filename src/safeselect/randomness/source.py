@@ -206,7 +206,7 @@ def resolve(source: object | None) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The current facts about a source, in words for records.
+    """The current status of a source, as strings for records.
 
     Args:
         name: name of the source. Only classes of this package have names of this package.

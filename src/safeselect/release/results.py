@@ -205,7 +205,7 @@ class Provenance:
         return Provenance(unit, by, tuple(sorted(parameters)), *code(), utc)
 
     def number(self, name: str) -> Fraction | None:
-        """Return the value of a numeric parameter, or None."""
+        """Return the value of a numeric parameter, or None if it is not recorded."""
         written = dict(self.parameters).get(name)
         return None if written is None else read_exact(written)
 
