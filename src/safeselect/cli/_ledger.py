@@ -121,7 +121,7 @@ def _reopen(options: argparse.Namespace) -> int:
 
 def _repair(options: argparse.Namespace) -> int:
     kept = repair(options.file, head=options.head)
-    said = f"moved the lines after the last valid one to {shown(kept)}; charge again what they charged"
+    said = f"moved the lines after the last valid one to {shown(kept)}; charge again what those did"
     return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
 
 
