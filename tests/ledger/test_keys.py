@@ -16,7 +16,8 @@ from workers import kinds
 from safeselect import Budget, Ledger, LedgerDamaged, ParameterError
 from safeselect.cli._main import main
 from safeselect.ledger import Checker, Ed25519Signer, Proposal, approve, kept_records
-from safeselect.ledger.record import START, canonical, log_line, record_hash
+from safeselect.ledger.record import START, Row, canonical, log_line, record_hash
+from safeselect.ledger.replay import Keys
 from safeselect.ledger.signing import handover_message, key_of, signed_message
 
 pytestmark = pytest.mark.claim("C9")
@@ -212,6 +213,18 @@ def approved(*people: Any, ledger: str = "") -> Callable[[dict[str, Any]], objec
         record["approvals"] = [approve(told, each) for each in people]
 
     return change
+
+
+@pytest.mark.parametrize("again", [OLD, NEW])
+def test_no_key_of_the_past_comes_back(again: Ed25519Signer) -> None:
+    keys = Keys()
+    for each in (OLD, NEW):
+        keys.take(key_of(each))
+    record = {"signer": key_of(again), "handover": "", "approvals": []}
+    with pytest.raises(LedgerDamaged, match="already signed records"):
+        keys.check_next(
+            Row(9, "", "", ""), record | {"replaces": NEW.public_key.hex()}, None, "", ""
+        )
 
 
 ANYBODY = key_of(EVE)
