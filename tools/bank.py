@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -49,6 +50,7 @@ def faults() -> dict[str, Mapping[str, Any]]:
     return {f"{each['room']}: {each['name']}": each for each in found if each["damage"]}
 
 
+@cache
 def options(target: str) -> list[str]:
     """What a target of the Makefile gives pytest, without the options of parallel runs."""
     said = subprocess.run(

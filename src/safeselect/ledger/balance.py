@@ -43,8 +43,7 @@ BLOCKS = (
 MONTHS = (
     "Over T months the bound for a person is T times this, which has no upper limit, if each "
     "guarantee is for all rows of a person that the release reads, and is charged to each month "
-    "that it reads; "
-    "otherwise nothing is promised for a person over several months."
+    "that it reads; otherwise nothing is promised for a person over several months."
 )
 
 _SPLITS = [Fraction(tenths, 20) for tenths in (0, 2, 5, 10, 15, 20)]
@@ -536,7 +535,7 @@ class Balance:
         if times is None:
             return "fits any number of times"
         said = f"fits {_often(times)}, limited by {stop.replace('_', ' ')}"
-        if fewer := _one_draw_less(parts):
+        if fewer := _one_draw_fewer(parts):
             said += f"; with one draw fewer in each: {_often(self._more(*fewer)[0])}"
         return said if any(self.spent.values()) else said + self._split(guarantee, parts, times)
 
@@ -725,7 +724,7 @@ def _often(count: int | None) -> str:
     return "1 time" if count == 1 else f"{count} times"
 
 
-def _one_draw_less(parts: View) -> tuple[AnyGuarantee, View] | None:
+def _one_draw_fewer(parts: View) -> tuple[AnyGuarantee, View] | None:
     """The same release with one draw fewer, where one kind of its draws is repeated."""
     repeated = [each for each, count in parts if count > 1]
     kept = [(each, count) for each, count in parts if isinstance(each, _SUMMED)]

@@ -190,8 +190,8 @@ $$BEGIN
     RETURN set_config('synchronous_commit', 'on', true)
         || set_config('lock_timeout', wait || 's', true);
 END$$""",
-    # Returns rows; locks the ledger until the commit, and returns what is there then, unless there
-    # are so many that they are better read before.
+    # Returns the rows from `first` on.  If fewer than `most` are there, locks the ledger until the
+    # commit first; otherwise the caller reads on, without the lock.
     """CREATE FUNCTION begin_charge(first bigint, most integer, wait integer)
 RETURNS SETOF records SECURITY DEFINER {settings} AS
 $$BEGIN
