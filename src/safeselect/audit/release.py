@@ -214,7 +214,7 @@ def _miscounted(release: Release, draws: Draws) -> str | None:
     if not isinstance(release, kind):
         return f"{release.mechanism} does not release {type(release).__name__}."
     recorded = tuple(times for _, times in draws)
-    if recorded == numbers and 0 not in numbers:
+    if recorded == numbers:
         return None
     taken, said = (" and ".join(map(str, each)) for each in (numbers, recorded))
     return f"It uses {taken}, but its record states {said or 'none'}."
