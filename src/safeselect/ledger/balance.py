@@ -171,7 +171,9 @@ class Budget:
         return self._copy(terms, decision.caps(terms))
 
     def stating(self, caps: object, where: str) -> Budget:
-        """Return the budget with the caps that a record states; these caps apply to its charges.
+        """Return the budget with the caps that a record states.
+
+        These caps apply to the charges of the scope.
 
         Another version may round a logarithm differently.
 

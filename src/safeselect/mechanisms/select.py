@@ -649,7 +649,9 @@ def select_many(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Batch[Label]:
-    """Choose one or k candidates in each row of a matrix of scores, independently of other rows.
+    """Choose one or k candidates in each row of a matrix of scores.
+
+    The draws of different rows are independent.
 
     The rows are fixed in advance: no row depends on a selection from another row. If a row does, as
     in boosting or synthetic data, call the mechanism for a single row once per round.

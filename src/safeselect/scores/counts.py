@@ -122,7 +122,7 @@ class Counts(Mapping[Any, int]):
     def check_known(
         self, change: Sensitivity, reading: Reading, *, unit: str | None, replaced: bool
     ) -> None:
-        """Raise an error if these counts do not suit a mechanism for a known domain.
+        """Raise an error if these counts cannot be used with a known domain.
 
         Args:
             change: the declared change of the scores.

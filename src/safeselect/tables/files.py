@@ -94,7 +94,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class TableAs:
-    """A table with options for reading it; accepted wherever a table is accepted.
+    """A table with options for reading it.
+
+    You can pass it wherever a table is accepted.
 
         top_items(TableAs(["may.csv", "june.csv"], delimiter=";", trim=True), item="city", ...)
 
@@ -178,7 +180,9 @@ class TableAs:
             raise ParameterError("a TableAs must contain a table, not another TableAs")
 
     def check(self, *, user: str, item: str | None = None) -> Look:
-        """Before a release, inspect how values are written in the table, as `safeselect look` does.
+        """Inspect how values are written in the table, as `safeselect look` does.
+
+        Do this before a release.
 
         The result is exact and private: NOT FOR PUBLICATION. Publish the chosen options with the
         release. An option that you choose because of this result reveals something about the table.

@@ -311,7 +311,7 @@ def top_items_by_group(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> results.Groups[str]:
-    """Choose, for each group of a public list, the k items with the most distinct users.
+    """Choose the k items with the most distinct users in each group of a public list.
 
     A user is counted in at most `max_groups` groups, which a fixed hash chooses. With 1, each group
     gets the whole budget, and a user of several groups counts in one of them. With more, users
@@ -558,7 +558,9 @@ def choose_cap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[int]:
-    """Privately choose a cap that covers all items of about the stated share of users.
+    """Privately choose a cap on the number of items per user.
+
+    The cap covers all items of about the stated share of users.
 
     The cap is a private quantile of the number of items per user. Among similar caps the smallest
     is preferred: each additional item must be needed by 16 / epsilon users.

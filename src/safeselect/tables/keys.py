@@ -40,7 +40,9 @@ _LISTED = {"item": "candidate", "grp": "group"}
 
 
 def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") -> list[str]:
-    r"""Read a public list of candidates or groups: UTF-8 text with one unique label per line.
+    r"""Read a public list of candidates or groups.
+
+    The file is UTF-8 text with one unique label per line.
 
     Args:
         path: path of the file.

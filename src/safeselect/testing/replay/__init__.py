@@ -49,7 +49,9 @@ def replay(
     seed: int = 1,
     capture: Iterable[str | Path] = (),
 ) -> Report:
-    """Run a pipeline on neighbouring data with equal outcomes, and report unexpected differences.
+    """Run a pipeline on neighbouring data, and report unexpected differences.
+
+    The outcomes of the mechanisms are the same in all runs.
 
     Nothing is charged, because ledgers are replaced by copies of their budgets in memory. Use
     synthetic data, because the report quotes rows.
