@@ -167,7 +167,7 @@ def test_who_knows_the_public_key_reaches_a_verdict(tmp_path: Path, capfdbinary:
     # Signatures are enough to know that the log is its owner's.
     code, lines, last = case.audit(capfdbinary, *key, without=["--head"])
     assert (code, last) == (0, "HOLDS: all 14 comparisons; none: head")
-    assert lines["head"].startswith("none: None was given")
+    assert lines["head"].startswith("none: No head was given")
     code, lines, last = case.audit(capfdbinary)
     reach = "what was compared holds up to record 6, which the head names"
     assert (code, last) == (3, f"NOT ESTABLISHED: {reach}; not compared: signatures")

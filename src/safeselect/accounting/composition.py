@@ -202,7 +202,7 @@ def calibrate(
     """
     if not any(family is kind for kind in _FAMILIES):
         names = ", ".join(kind.__name__ for kind in _FAMILIES)
-        raise ParameterError(f"family must be one of {names}; got {describe(family)}")
+        raise ParameterError(f"family must be one of {names}, got {describe(family)}")
     cost = PrivacyCost.read(epsilon, delta, rho)
     count = integer(k, "k", minimum=1, maximum=MOST_PARTS)
     near = None if precision is None else rational(precision, "precision")

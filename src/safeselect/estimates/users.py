@@ -290,8 +290,7 @@ def explain_keys(
     if keys_per_user is not None:
         if (max_partitions, pre_threshold, with_counts) != (1, 1, False):
             raise ParameterError(
-                "keys_per_user compares caps, and cannot be used with max_partitions, "
-                "pre_threshold or with_counts"
+                "keys_per_user cannot be used with max_partitions, pre_threshold or with_counts"
             )
         return _both_laws(_each_of(epsilons), delta, _read_per_user(keys_per_user, "keys"))
     asked = max_partitions, pre_threshold, with_counts

@@ -462,7 +462,8 @@ class Checker:
         self.keys.finish()
         if any(place >= self.count for place in self.wanted):
             raise LedgerRolledBack(
-                f"the last record is {self.count - 1}, before the published head: the end was cut"
+                f"the last record is {self.count - 1}, before the published head; its last "
+                "records were removed"
             )
 
     def _check_time(self, record: Fields, where: str) -> None:

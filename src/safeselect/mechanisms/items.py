@@ -250,8 +250,8 @@ def check_unknown(
         fetched = counts.places
     elif places is None:
         raise ParameterError(
-            "places= is required: 'all' for the counts of the whole table, or the number of "
-            f"largest counts that were fetched: {k_bar + 1} or more"
+            "pass places='all' for the counts of the whole table, or the number of largest "
+            f"counts that were fetched, at least {k_bar + 1}"
         )
     else:
         fetched = read_fetched(places)

@@ -869,8 +869,8 @@ def read_gap_grid(reading: Reading, plan: Calibration, gap_grid: object) -> Frac
     step = reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
     if plan.noise_rate.rate < MIN_RATE * (step / reading.step).denominator:
         raise ParameterError(
-            "gap_grid is too fine for this noise, or its ratio to grid is not simple: a step of "
-            "the coarsest grid that contains both must be at least 2**-40 of the noise's scale"
+            "gap_grid is too fine for this noise, or its ratio to grid is not simple; use a "
+            "larger gap_grid with a simple ratio to grid"
         )
     return step
 

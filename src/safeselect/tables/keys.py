@@ -120,9 +120,8 @@ def require_key(kind: str, column: str, *, item: bool = False) -> None:
     kind = kind.partition("(")[0]
     if kind not in (TEXT, _NOTHING) and kind not in INTEGERS and not (item and kind in _NUMBERS):
         raise InputError(
-            f"column {shown(column)} must contain integers or strings, but contains {kind}, whose "
-            "equality depends on their representation; use, for example, "
-            f'df[{shown(column)}].astype("string")'
+            f"column {shown(column)} must contain integers or strings, but contains {kind}; "
+            f'convert it, for example with df[{shown(column)}].astype("string")'
         )
 
 
