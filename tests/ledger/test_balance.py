@@ -449,7 +449,7 @@ def more(name: str, by: Fraction) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-NO_BUDGET, CAPS = ("has no valid budget", "record 1 states caps that differ from its budget")
+NO_BUDGET, CAPS = ("has no valid budget", "record 1 states caps that differ from those")
 LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (set_("terms", "budget", "weights", ["4/5", "1/10", "1/5"]), NO_BUDGET),
     (set_("terms", "budget", "excesses", ["22", "22", "110"]), NO_BUDGET),

@@ -92,7 +92,9 @@ def _fits(options: argparse.Namespace) -> int:
     elif {asked.pop("rho"), asked.pop("mechanism")} == {None}:
         call = partial(unknown_domain_top_k, Counts({}, places="all"), k_bar=options.k_bar, **asked)
     else:
-        raise ParameterError("--k-bar requires --epsilon and --delta, without --rho or --mechanism")
+        raise ParameterError(
+            "--k-bar requires --epsilon and --delta, and cannot be used with --rho or --mechanism"
+        )
     write(f"{balance}\n{balance.forecast(lambda scope: call(ledger=scope))}\n")
     return 0
 

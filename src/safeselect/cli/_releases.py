@@ -45,7 +45,7 @@ TOTAL = declare("""
 --delta D  total delta, such as 1e-9; requires --epsilon and allows less noise
 """)
 GRID = declare("""
---grid G  public step to which scores are rounded, such as a thousandth of the sensitivity
+--grid G  public step for rounding scores, such as a thousandth of the sensitivity
 --on-grid  assert that each score is less than half a step from its true score, a multiple of G
 --score-error E  largest difference between a score and its true score (default: G/2)
 """)
@@ -81,7 +81,7 @@ unknown domain
 """)
 WITH_COUNTS = declare("""
 unknown domain
---with-counts  print noisy counts, in which a user counts for any number of items
+--with-counts  print noisy counts, without a limit on the items of a user
 """)
 COUNTED = (*COLUMNS, *HOW_MANY, *TOTAL, *MECHANISM, *UNKNOWN)
 PUBLIC = declare("""
@@ -154,7 +154,7 @@ PRINTED = declare("""
 
 LOOKED = declare("""
 --user COL required  column that identifies the user of each row
---item COL  column that contains the items, for the number of items per user
+--item COL  column that contains the items; adds the number of items per user
 """)
 
 
@@ -408,8 +408,9 @@ MEASURE = _command(
     "measure",
     "release values from a file, such as counts or sums, with noise",
     """\
-The names of the values and their number must be public. In this example, each patient counts in
-at most 2 wards:
+The names of the values and their number must be public.
+
+For example, if each patient counts in at most 2 wards:
 safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1
 """,
     (*VALUES, *MEASURED),

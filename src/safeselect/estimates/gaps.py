@@ -146,7 +146,7 @@ def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Frac
         Fraction(1, 2)
     """
     if not rates:
-        raise ParameterError("pass one rate, or two rates: one for each noise term of a gap")
+        raise ParameterError("pass one rate, or one rate for each of the two noise terms of a gap")
     read_choice(noise, "noise", tuple(_VARIANCES))
     own = rational(measured_rate, "measured_rate")
     relative = sum(((own / rational(rate, "rates")) ** 2 for rate in rates), Fraction(0))
@@ -412,7 +412,7 @@ def read_released(value: object, name: str) -> Fraction:
     except ParameterError:
         pass
     raise ParameterError(
-        f"{name} must be a finite number of at most {MAX_BITS} bits in numerator and "
+        f"{name} must be a finite number with at most {MAX_BITS} bits in its numerator and "
         f"denominator, got {type(value).__name__}"
     )
 

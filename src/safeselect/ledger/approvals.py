@@ -210,8 +210,8 @@ def rotate(book: Book, key: object, approvals: object) -> None:
             return kind, {**content, "approvals": signed}
         if book.signer is None or not is_key(book.signer, checker.signer):
             raise ParameterError(
-                "the current key must sign the handover: open the ledger with that key as "
-                "signer= or, if the key is lost, pass approvals of propose.key"
+                "the current key must sign the handover; open the ledger with this key as "
+                "signer=, or pass approvals of propose.key if the key is lost"
             )
         place: dict[str, Content] = {"seq": str(checker.count), "previous": checker.last}
         message = handover_message({**content, **place, "ledger": checker.ledger})

@@ -120,7 +120,7 @@ class Ledger:
         """
         if not isinstance(budgets, Mapping):
             raise ParameterError(
-                f"budgets must map names of scopes to Budget, got {describe(budgets)}"
+                f"budgets must map the names of scopes to Budget objects, got {describe(budgets)}"
             )
         for name, budget in budgets.items():
             check_budget(name, budget)

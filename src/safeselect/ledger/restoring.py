@@ -250,7 +250,7 @@ def correct(
     def decide(checker: Checker) -> Iterator[Written]:
         if not named or not all(each.isdecimal() and int(each) < checker.count for each in named):
             raise ParameterError(
-                "charges must contain at least one record number of a charge in this ledger"
+                "charges must contain the record number of at least one charge in this ledger"
             )
         for first in range(0, len(named), _IN_A_LINE):
             listed: list[Content] = [*named[first : first + _IN_A_LINE]]

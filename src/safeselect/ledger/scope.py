@@ -205,7 +205,7 @@ class Pending:
         return Receipt(self.book.id, place, salt)
 
     def settled(self, output: str, spent: Mapping[str, int]) -> Receipt:
-        """Record how much of its reserved charge a session used.
+        """Record the part of the reserved charge that a session used.
 
         The charge remains.
 

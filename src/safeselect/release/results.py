@@ -695,7 +695,7 @@ def json_schema(shape: type[Release]) -> dict[str, Any]:
     """
     if shape not in SHAPES:
         names = ", ".join(each.__name__ for each in SHAPES)
-        raise ParameterError(f"shape must be the class of a release: {names}; got {shape!r}")
+        raise ParameterError(f"shape must be one of the classes {names}, got {shape!r}")
     from safeselect.release import codec
 
     return codec.json_schema(shape)

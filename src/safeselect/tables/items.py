@@ -522,10 +522,7 @@ def select_keys(
     if noise == "table":
         terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
     elif with_counts is not False or pre_threshold != 1:
-        raise ParameterError(
-            "with_counts and pre_threshold cannot be used with noise='gaussian', which decides by "
-            "weights and not by numbers of users"
-        )
+        raise ParameterError("with_counts and pre_threshold cannot be used with noise='gaussian'")
     else:
         terms = WeightedTerms.read(epsilon, delta, max_partitions)
     _warn_delta(terms.total.delta, rows)

@@ -238,8 +238,8 @@ def open_keyed(table: object, item: str, user: str, group: str | None = None) ->
     """Open a table and check its columns' names and declared types."""
     if isinstance(table, TableAs) and is_spark(table.table):
         raise ParameterError(
-            "a Spark DataFrame is counted in Spark; clean its columns there, for example with "
-            "pyspark.sql.functions lower and trim, and pass it without TableAs"
+            "clean the columns of a Spark DataFrame in Spark, for example with lower and trim, "
+            "and pass it without TableAs"
         )
     columns = {"item": item, "person": user} | ({} if group is None else {"grp": group})
     with ExitStack() as opened:
