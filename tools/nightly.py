@@ -46,11 +46,14 @@ TODAY = datetime.now(UTC).date().isoformat()
 _TESTS = {"tests": r"^=* ?(\d+ (?:passed|failed).*?) ?=*$"}
 NIGHTLY = {
     "tests": Part("test", 25, _TESTS, environment={"EVERY": "-m nightly"}),
+    "counts": Part(
+        "test", 8, _TESTS, environment={"SAFESELECT_LONG": "1", "EVERY": "tests/laws"}
+    ),
     "soak": Part(
         "soak",
-        12,
+        7,
         {"releases": r"^ *(\d+) releases ", "refuted": r"^(REFUTED: .*)$"},
-        "--minutes 10",
+        "--minutes 5",
     ),
     "mutants": Part(
         "mutants",
