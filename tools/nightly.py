@@ -46,14 +46,9 @@ TODAY = datetime.now(UTC).date().isoformat()
 _TESTS = {"tests": r"^=* ?(\d+ (?:passed|failed).*?) ?=*$"}
 NIGHTLY = {
     "tests": Part("test", 25, _TESTS, environment={"EVERY": "-m nightly"}),
-    "counts": Part(
-        "test", 8, _TESTS, environment={"SAFESELECT_LONG": "1", "EVERY": "tests/laws"}
-    ),
+    "counts": Part("test", 8, _TESTS, environment={"SAFESELECT_LONG": "1", "EVERY": "tests/laws"}),
     "soak": Part(
-        "soak",
-        7,
-        {"releases": r"^ *(\d+) releases ", "refuted": r"^(REFUTED: .*)$"},
-        "--minutes 5",
+        "soak", 7, {"releases": r"^ *(\d+) releases ", "refuted": r"^(REFUTED: .*)$"}, "--minutes 5"
     ),
     "mutants": Part(
         "mutants",

@@ -8,14 +8,7 @@ from functools import lru_cache, partial
 import pytest
 from chances import fits
 from exact_pmf import choice_tree, restarted
-from sampler_laws import (
-    agrees,
-    endless,
-    exp_minus,
-    gaussian_mass,
-    laplace_mass,
-    shortened,
-)
+from sampler_laws import agrees, endless, exp_minus, gaussian_mass, laplace_mass, shortened
 
 from safeselect.exact.interval import NoiseRate
 from safeselect.samplers import discrete_gaussian, gaussian_attempt

@@ -1,4 +1,4 @@
-"""Statistical tests of shares: the chance of a false alarm, and the smallest change that they see."""
+"""Tests of shares: the chance of a false alarm, and the smallest change that they see."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Real releases on made-up scores, with the source of this machine, against the enclosed laws.
 
 The gate is valid for every count.  By Chernoff's bound, the probability that any share in one run
-lies this far from its probability is below `chances.FALSE_ALARM`.  Use made-up scores only: a monitor of real
-releases would store data that it must not.
+lies this far from its probability is below `chances.FALSE_ALARM`.  Use made-up scores only: a
+monitor of real releases would store data that it must not.
 """
 
 from __future__ import annotations
