@@ -98,7 +98,7 @@ def test_a_head_from_before_the_release_does_not_cover_it(case: Case, capfdbinar
     case.head = f"{EARLIER}:{json.loads(case.log.splitlines()[EARLIER])['hash']}"
     code, lines, _ = case.audit(capfdbinary)
     assert (code, lines["head"][:12]) == (3, "not compared")
-    assert "3 records follow, with the release" in lines["head"]
+    assert "3 records follow.  The head does not cover them or the release." in lines["head"]
 
 
 def test_a_head_is_found_by_its_hash_alone(case: Case, capfdbinary: Run) -> None:

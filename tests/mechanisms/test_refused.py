@@ -224,7 +224,7 @@ REFUSED: dict[str, list[str]] = {
     "a mapping's keys are its labels": ["unknown_domain_top_k(COUNTS, labels=['a'], **LIST)"],
     "counts require labels=": ["unknown_domain_top_k([SECRET], **LIST)"],
     "labels must be a list, got set": ["unknown_domain_top_k([SECRET], labels={'a'}, **LIST)"],
-    "labels must have one label for each score, in the same order, got 2 for 3": [
+    "labels must contain one label for each score, in the same order, got 2 labels for 3 scores": [
         "select_many([THREE], labels=['a', 'b'], **ONE)",
         "permute_and_flip(THREE, labels=['a', 'b'], **ONE)",
     ],

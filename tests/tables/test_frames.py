@@ -72,7 +72,7 @@ def test_another_connection_s_settings_mean_nothing() -> None:
         (pd.DataFrame({"city": ["a"], "rider": [0.5]}), "that are not whole; .*Int64"),
         (
             pa.table({"city": [{PRIVATE: 1}], "rider": [1]}),
-            "'city' must contain .* but contains STRUCT,",
+            "'city' must contain .* but contains STRUCT;",
         ),
         (pd.DataFrame({"town": [PRIVATE], "rider": [1]}), "the table has no column named 'city'"),
         (pd.DataFrame([[PRIVATE, PRIVATE, 1]], columns=["city", "city", "rider"]), "more than one"),
@@ -88,7 +88,7 @@ def test_other_columns_are_refused_without_a_cell(table: Any, message: str) -> N
 
 def test_what_is_no_table_is_refused() -> None:
     for table in (7, {"city": ["a"]}, [("a", 1)]):
-        with pytest.raises(ParameterError, match=r"a table must be the path of a file, .* got"):
+        with pytest.raises(ParameterError, match=r"a table must be a file path, .* got"):
             count_distinct_users(table, item="city", user="rider")
     with pytest.raises(ParameterError, match=r"connection\.table\('trips'\)"):
         count_distinct_users(duckdb.connect(), item="city", user="rider")

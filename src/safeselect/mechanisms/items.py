@@ -222,7 +222,7 @@ def read_items(labels: Iterable[object], count: int) -> list[str | None]:
     found = [label if type(label) is str else item(label) for label in cells_of(labels)]
     if len(found) != count:
         # The number of items is private here, so the message does not quote it.
-        raise ParameterError("labels must have one label for each score, in the same order")
+        raise ParameterError("labels must contain one label for each score, in the same order")
     return found
 
 

@@ -272,7 +272,7 @@ def paths_of(table: object) -> list[Path] | None:
     for each in parts:
         if not isinstance(each, (str, os.PathLike)):
             raise ParameterError(
-                "a table must be the path of a file, several paths, or a frame, got a list with "
+                "a table must be a file path, a list of paths or a frame, got a list with "
                 f"{type(each).__name__}"
             )
         text = os.fspath(each)

@@ -73,7 +73,8 @@ def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]
     if kind not in _NAMES:
         raise ParameterError(
             "a table must be a file path, a list of paths, a pandas or polars frame, a pyarrow "
-            f"Table or a DuckDB relation, got {type(table).__name__}"
+            "Table or a DuckDB relation such as connection.table('trips'), got "
+            f"{type(table).__name__}"
         )
     names = None
     with hushed():  # any error may quote what a LazyFrame read
