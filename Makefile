@@ -176,7 +176,7 @@ proofs: ## check the machine-checked proofs from scratch and print the axioms th
 	$(MAKE) --no-print-directory -C proofs -j $(WORKERS) PYTHON=$(PYTHON) BUILD=$(PROOFS)
 
 mutants: $(MUTANTS)/.installed ## change the trusted core in many places and see which tests notice (an hour)
-	nice -n 15 $(MUTANTS)/bin/python tools/mutate.py $(ARGS)
+	PYTHONPATH=src nice -n 15 $(MUTANTS)/bin/python tools/mutate.py $(ARGS)
 
 soak: $(VENV)/.dev ## add releases to the evidence for every mechanism's law (3 minutes)
 	$(BIN)/python tools/soak.py $(ARGS)
