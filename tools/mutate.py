@@ -25,7 +25,7 @@ from time import monotonic
 import pytest
 
 from changes import changes
-from mutant_judge import PACKAGE, ROOT, Judge, Mutant
+from mutant_judge import LOG, PACKAGE, ROOT, Judge, Mutant
 
 EXPLAINED = ROOT / "tools" / "survivors.toml"
 
@@ -58,8 +58,11 @@ def main(arguments: list[str] | None = None) -> int:
     calm = ["-q", "--tb=no", "-m", "not nightly", "-p", "no:cacheprovider", "-p", "no:xdist"]
     shown, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)  # the forks print what pytest prints of a test
-    pytest.main([*calm, *(f"--ignore={path}" for path in LEFT_OUT), *options.tests], [judge])
+    left_out = (f"--ignore={path}" for path in LEFT_OUT)
+    ended = pytest.main([*calm, *left_out, *options.tests], [judge])
     os.dup2(shown, 1)
+    if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise SystemExit(f"pytest ended with {ended!r}: {LOG}")
     print(judge.used)
     print("\n".join(table(every, judge.verdicts, known)))
     wrong = findings(every, judge.verdicts, known)
