@@ -36,9 +36,9 @@ from itertools import pairwise
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
 from types import CodeType, FunctionType
+from typing import Any
 
 import pytest
-from coverage import Coverage
 
 from changes import Change
 
@@ -109,7 +109,8 @@ class Judge:
     used: str = "no test was collected"
     failed: bool = False
 
-    def __post_init__(self) -> None:
+    def begin(self) -> None:
+        """Record from now on what runs at import."""
         LOG.parent.mkdir(exist_ok=True)
         LOG.unlink(missing_ok=True)
         self.importing = recorder()
@@ -137,6 +138,13 @@ class Judge:
         self.used = f"{len(tests)} of {len(session.items)} tests in use"
         self.judge(tests)
         return True
+
+    def find_functions(self) -> None:
+        """All functions that there are, by their code."""
+        self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
+        for each in gc.get_objects():
+            if isinstance(each, FunctionType):
+                self.functions[key(each.__code__)].append(each)
 
     def forget(self) -> None:
         """Empty all caches of the package."""
@@ -338,11 +346,13 @@ def kill(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def recorder() -> Coverage:
+def recorder() -> Any:
+    from coverage import Coverage
+
     return Coverage(data_file=None, source=[str(PACKAGE)], config_file=False, messages=False)
 
 
-def lines_of(coverage: Coverage, context: str) -> dict[str, list[int]]:
+def lines_of(coverage: Any, context: str) -> dict[str, list[int]]:
     """The lines of each file of the package that ran in a context."""
     data = coverage.get_data()
     data.set_query_context(context)

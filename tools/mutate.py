@@ -56,6 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ["HYPOTHESIS_PROFILE"] = FIRST_FAILURE
     os.chdir(ROOT)
     calm = ["-q", "--tb=no", "-m", "not nightly", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    judge.begin()
     shown, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)  # the forks print what pytest prints of a test
     left_out = (f"--ignore={path}" for path in LEFT_OUT)
