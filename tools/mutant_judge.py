@@ -37,6 +37,7 @@ from pathlib import Path
 from time import monotonic, perf_counter, sleep
 from types import CodeType, FunctionType
 from typing import Any
+from warnings import catch_warnings
 
 import pytest
 
@@ -354,7 +355,8 @@ def recorder() -> Any:
 
 def lines_of(coverage: Any, context: str) -> dict[str, list[int]]:
     """The lines of each file of the package that ran in a context."""
-    data = coverage.get_data()
+    with catch_warnings(action="ignore"):  # of a test that runs no line of it
+        data = coverage.get_data()
     data.set_query_context(context)
     files = {Path(each).relative_to(PACKAGE).as_posix(): each for each in data.measured_files()}
     return {name: lines for name, each in files.items() if (lines := data.lines(each))}
