@@ -77,7 +77,7 @@ NIGHTLY = {
         {"answers": r"^answers (\d+) in", "kills": r", kills (\d+)$", "wrong": r"^wrong (\d+)$"},
     ),
     "walks": Part("walks", 8, {"followed": r"^walks: (\d+ of \d+) followed$"}),
-    "matrix": Part("matrix", 8, {"pythons": r"^(matrix: .*)$"}),
+    "matrix": Part("matrix", 10, {"pythons": r"^(matrix: .*)$"}),
     # Other libraries and programs, each in an environment of its own, which `make test` lacks.
     **{
         name: Part(name, 4, {"tests passed": r"\b(\d+) passed\b"})
