@@ -51,7 +51,7 @@ _EXECUTE = {
     "anyhow": r"^failed without a break: (\d+)$",
 }
 NIGHTLY = {
-    "tests": Part("test", 28, _TESTS, environment={"EVERY": "-m nightly"}),
+    "tests": Part("test", 27, _TESTS, environment={"EVERY": "-m nightly"}),
     "counts": Part("test", 10, _TESTS, environment={"SAFESELECT_LONG": "1", "EVERY": "tests/laws"}),
     "soak": Part(
         "soak", 7, {"releases": r"^ *(\d+) releases ", "refuted": r"^(REFUTED: .*)$"}, "--minutes 5"
@@ -66,7 +66,7 @@ NIGHTLY = {
     "laws": Part("laws", 14, {"rows": r"^rows: (\d+)$", "not noticed": r"^not noticed: (\d+)$"}),
     "faults": Part(
         "faults",
-        18,
+        17,
         {"alone": r"^noticed alone: (\d+ of \d+)$", "at once": r"^planted at once: (\d+)$"},
     ),
     "ties": Part("faults", 10, {"alone": r": (\d+ of \d+)$"}, "--ties"),
@@ -80,8 +80,14 @@ NIGHTLY = {
     "matrix": Part("matrix", 10, {"pythons": r"^(matrix: .*)$"}),
     # Other libraries and programs, each in an environment of its own, which `make test` lacks.
     **{
-        name: Part(name, 4, {"tests passed": r"\b(\d+) passed\b"})
-        for name in ("spark", "clickhouse", "pipeline-dp", "dropins", "types")
+        name: Part(name, minutes, {"tests passed": r"\b(\d+) passed\b"})
+        for name, minutes in {
+            "spark": 8,
+            "clickhouse": 4,
+            "pipeline-dp": 4,
+            "dropins": 4,
+            "types": 3,
+        }.items()
     },
 }
 """In this order: less than three hours."""
