@@ -42,8 +42,11 @@ class Part:
     environment: dict[str, str] = field(default_factory=dict)
 
 
-BEGUN = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M")
-"""The seed of all shares, and the heading in the page of nights."""
+NOW = datetime.now(UTC)
+BEGUN = NOW.strftime("%Y-%m-%dT%H:%M")
+WEEK = NOW.strftime("%G-W%V")
+"""The seed of a share of mutants: those that survive get their reasons or tests within a week."""
+
 _TESTS = {"tests": r"^=* ?(\d+ (?:passed|failed).*?) ?=*$"}
 _EXECUTE = {
     "evidence": r"^of (\d+) pieces of evidence no break noticed: \d+$",
@@ -60,7 +63,7 @@ NIGHTLY = {
         "mutants",
         15,
         {"tests": r"^(\d+) of \d+ tests in use$", "not explained": r"^Not explained: (\d+)$"},
-        f"--minutes 12 --seed {BEGUN}",
+        f"--minutes 12 --seed {WEEK}",
     ),
     "execute": Part("execute", 28, _EXECUTE, f"--minutes 26 --share 70 --seed {BEGUN}"),
     "laws": Part("laws", 14, {"rows": r"^rows: (\d+)$", "not noticed": r"^not noticed: (\d+)$"}),
