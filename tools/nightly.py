@@ -62,7 +62,12 @@ NIGHTLY = {
     "mutants": Part(
         "mutants",
         15,
-        {"tests": r"^(\d+) of \d+ tests in use$", "not explained": r"^Not explained: (\d+)$"},
+        {
+            "tests": r"^(\d+) of \d+ tests in use$",
+            "tried": r"^\| all \| \d+ \| (\d+) ",
+            "noticed": r"^\| all \| \d+ \| \d+ \| (\d+) ",
+            "not explained": r"^Not explained: (\d+)$",
+        },
         f"--minutes 12 --seed {WEEK}",
     ),
     "execute": Part("execute", 28, _EXECUTE, f"--minutes 26 --share 70 --seed {BEGUN}"),
