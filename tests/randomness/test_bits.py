@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.bits import FILL_REQUEST, MAX_TAKE, Bits
+from safeselect.randomness.bits import FILL_REQUEST, Bits
 from safeselect.sources import CallbackSource, SystemSource
 from safeselect.testing import RecordingSource, ReplaySource
 
