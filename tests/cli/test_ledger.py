@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -50,6 +51,18 @@ def test_an_exported_log_is_checked_like_the_ledger(run: Run, ledger: Ledger) ->
     code, _, said = run("verify", "log.jsonl", "--head", ledger.head)
     assert code == 3
     assert "records were removed" in said
+
+
+@pytest.mark.parametrize("given", ["log.jsonl", "-"])
+def test_a_backup_gets_the_records_that_it_lacks(run: Run, ledger: Ledger, given: str) -> None:
+    Path("log.jsonl").write_text(run("export", "budget.db")[1])
+    lines, kept = Path("budget.db").read_bytes().splitlines(keepends=True), os.dup(0)
+    Path("old.db").write_bytes(b"".join(lines[:-2]))
+    with Path("log.jsonl").open("rb") as file:
+        os.dup2(file.fileno(), 0)
+    assert run("append", "old.db", given, "--head", ledger.head)[0] == 0
+    os.dup2(kept, 0)
+    assert Ledger.open("old.db").head == ledger.head
 
 
 def test_who_has_the_public_key_verifies_and_cannot_sign(run: Run) -> None:
