@@ -52,7 +52,7 @@ GRID = declare("""
 MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: depends on the cost)
 """)
-COUNTER = declare("--rows N integer  public number of rows in FILE, to warn if --delta exceeds 1/N")
+COUNTER = declare("--rows N integer  public number of rows in FILE; warns if --delta exceeds 1/N")
 FORM = declare("""
 input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)
@@ -250,7 +250,7 @@ def _run(make: Callable[[argparse.Namespace], Release], options: argparse.Namesp
     write("".join(f"{line}\n" for line in _lines(result, options)))
     if options.quiet:
         return 0
-    users = _AS_WRITTEN if "user" in options and options.ids is None else ""
+    users = f"; {_AS_WRITTEN}" if "user" in options and options.ids is None else ""
     stated = {each.name: getattr(options, each.name) for each in FORM if each.name != "memory"}
     usual = [None, False, *(each.told.get("default") for each in FORM)]
     read = [*flags({name: value for name, value in stated.items() if value not in usual})]
@@ -291,7 +291,7 @@ def _facts(result: Release, users: str) -> Iterator[str]:
         yield f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}"
 
 
-_AS_WRITTEN = "; ids are compared as written (safeselect look shows their forms)"
+_AS_WRITTEN = "ids are compared as written (safeselect look shows their forms)"
 _NOTHING = "this is not an error; a larger epsilon or delta shows rarer items"
 
 
