@@ -77,7 +77,7 @@ def _summary(
         "head": checker.head,
         "ledger": checker.ledger,
         "created": records[0].content["utc"],
-        "records": f"{checker.count}; all hashes, totals, caps and nonces were checked, and the order",
+        "records": f"{checker.count}; hashes, order, totals, caps and nonces were checked",
         "charges": f"{len(outcomes)}: {counts}" if counts else "0",
         "unfinished writes that were removed": checker.torn,
         "signatures": signed,
