@@ -675,7 +675,7 @@ def partition_strategy(
 ) -> PartitionStrategy:
     """Return a strategy that decides which keys of a table to keep.
 
-    This call charges the strategy. Using the strategy costs nothing more.
+    This call charges the whole cost of the strategy.
 
     The law, the guarantee, the neighbours and the arguments are those of `select_partitions`. The
     counting engine must limit the keys of each user to `max_partitions`, and keys and values must
