@@ -721,8 +721,8 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     check_cap(counts, max_partitions, "max_partitions")
     if counts.places != "all":
         raise ParameterError(
-            f"these are the {counts.places} largest counts of a table, whose choice depends on "
-            "all users; use count_distinct_users(...), which counts the whole table"
+            f"the {counts.places} largest counts of a table depend on all users; use "
+            "count_distinct_users(...), which counts the whole table"
         )
 
 
