@@ -12,6 +12,8 @@
 - Who has the turn writes the records that other threads wait for, too, in one transaction.  Each is
   judged on those before it, and answered after the commit.  Whose record was taken up and never
   answered, because that thread was interrupted or the transaction failed, writes it alone.
+- While a group is being written, threads judge the records of the next one, on the state that they
+  expect.  Such a draft counts only if the record before it is the last one when it is written.
 - A hook for logs and metrics gets public numbers, never data.  It runs outside the ledger's lock,
   after the record is on the disk.  So it may use the ledger, and whatever it raises loses neither a
   charge nor a release.
@@ -268,15 +270,46 @@ class Asked:
         decide: returns the record, or raises.
         signer: another key, which signs this record and the later ones of this process.
         deadline: until when it is tried again while others hold the lock.
+        draft: the record on the state that others expect; False where that is of no use.
         reading: the record as it was judged; it may be in the ledger.
         answer: what came of it; None until somebody knows.
+        bell: is free when the thread should look whether it has an answer or its turn.
     """
 
     decide: Callable[[Checker], Written]
     signer: Signer | None
     deadline: int
+    draft: Reading | Literal[False] | None = None
     reading: Reading | None = None
     answer: Reading | Exception | None = None
+    bell: threading.Lock = field(default_factory=threading.Lock)
+
+    def ring(self) -> None:
+        """Have the thread look; it looks now and then in any case."""
+        with suppress(RuntimeError):  # it is free already
+            self.bell.release()
+
+
+@dataclass(slots=True)
+class Ahead:
+    """The state as it will be if all that is being written is written.
+
+    Attributes:
+        used: what no two of its records share.
+        is_busy: whether a thread is at work on it.
+    """
+
+    checker: Checker
+    used: set[object] = field(default_factory=set)
+    is_busy: bool = False
+
+    def add(self, reading: Reading) -> bool:
+        """Add the next record, unless it must be judged after the commit of those before it."""
+        if self.used and not (reading.keys and self.used.isdisjoint(reading.keys)):
+            return False
+        self.used |= reading.keys or {None}
+        self.checker = self.checker.after(reading)
+        return True
 
 
 @final
@@ -288,9 +321,11 @@ class Turn:
 
     Attributes:
         queue: what threads wait for and nobody has taken up.
+        answered: whose threads are still to be woken.
+        ahead: on what state records are judged while others are being written.
     """
 
-    __slots__ = ("__weakref__", "_lock", "_owner", "_wait", "queue")
+    __slots__ = ("__weakref__", "_lock", "_owner", "_wait", "ahead", "answered", "queue")
 
     def __init__(self, wait: int) -> None:
         self._wait = wait
@@ -300,6 +335,24 @@ class Turn:
     def renew(self) -> None:
         """Begin anew; also in a child, where the threads that held and waited do not exist."""
         self._lock, self._owner, self.queue = threading.Lock(), 0, deque[Asked]()
+        self.ahead: Ahead | None = None
+        self.answered = deque[Asked]()
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether a thread has its turn."""
+        return self._lock.locked()
+
+    def tell(self, asked: Asked, answer: Reading | Exception) -> None:
+        """Give an answer, for which the thread is woken later."""
+        asked.answer = answer
+        self.answered.append(asked)
+
+    def wake(self) -> None:
+        """Wake the threads that have an answer."""
+        with suppress(IndexError):
+            while True:
+                self.answered.popleft().ring()
 
     def take(self, work: Callable[[], T], wait: int = 0, asked: Asked | None = None) -> T:
         """Run the work in this thread's turn.
@@ -330,11 +383,22 @@ class Turn:
                     f"other threads used the ledger for {wait} seconds; nothing was charged, so "
                     "try again"
                 )
-            pause()
-        with lock:
-            self._owner = me
-            done = work()
-            self._owner = 0
+            if asked is None:
+                pause()
+            else:
+                asked.bell.acquire(timeout=_LOOK)
+        try:
+            with lock:
+                self._owner = me
+                done = work()
+                self._owner = 0
+        finally:
+            if following := tuple(self.queue)[:1]:
+                following[0].ring()
+                if asked is not None:  # the next thread wakes this one, too, when it has begun
+                    asked.bell.acquire(timeout=_LET_BEGIN)
+            else:
+                self.wake()
         return done
 
 
@@ -352,6 +416,8 @@ if hasattr(os, "register_at_fork"):
 
 T = TypeVar("T")
 
+_LOOK = 0.02  # seconds after which a thread looks itself: who was interrupted rings no bell
+_LET_BEGIN = 0.001  # seconds for the next thread to send its group before others are woken
 _WAIT = 30
 _GROUP = 32  # records of one transaction
 
@@ -460,6 +526,7 @@ class Book:
         queue.append(asked)
         while True:
             try:
+                self._draft()
                 answer = self._turn.take(lambda: self._serve(asked), wait, asked)
                 break
             except BaseException as error:
@@ -519,8 +586,35 @@ class Book:
             if batch[-1].seq > place:
                 yield [row for row in batch if row.seq > place]
 
+    def _draft(self) -> None:
+        """Judge what threads wait for, while others are being written.
+
+        Whoever writes takes a draft only if it follows the last record, whose hash, which the draft
+        contains, stands for the whole state.  Otherwise the record is judged anew.
+        """
+        ahead = self._turn.ahead
+        if ahead is None or ahead.is_busy or not self._turn.is_taken:
+            return
+        ahead.is_busy = True
+        try:
+            for asked in tuple(self._turn.queue)[:_GROUP]:
+                draft, checker = asked.draft, ahead.checker
+                if draft is False or (draft and draft.keys <= ahead.used):
+                    continue
+                asked.draft = False
+                with suppress(Exception):  # it is found again by whoever writes
+                    if asked.signer is not None:
+                        continue
+                    if draft is None or not draft.follows(checker):
+                        draft = judged(checker, asked.decide(checker), self.id, self.signer)
+                    if draft.keys and ahead.add(draft):
+                        asked.draft = draft
+        finally:
+            ahead.is_busy = False
+
     def _serve(self, asked: Asked) -> Reading | Exception:
         """Write what threads wait for, in their order, until this thread's record is written."""
+        self._turn.wake()
         queue = self._turn.queue
         while asked.answer is None:
             batch = [asked]  # what was taken up in vain goes alone
@@ -534,11 +628,11 @@ class Book:
             except LedgerBusy as error:
                 for each in batch:
                     if time.monotonic_ns() > each.deadline:
-                        each.answer = copy(error)
+                        self._turn.tell(each, copy(error))
                 pause()
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 if len(batch) == 1:
-                    batch[0].answer = error
+                    self._turn.tell(asked, error)
         return asked.answer
 
     def _write(self, batch: Sequence[Asked]) -> None:
@@ -563,16 +657,16 @@ class Book:
             untold = error
         for asked, answer in answers:
             if untold is not None and isinstance(answer, Reading):
-                asked.answer = Untold(answer, untold)
+                self._turn.tell(asked, Untold(answer, untold))
             else:
-                asked.answer = answer
+                self._turn.tell(asked, answer)
 
     def _add(
         self, journal: Journal, batch: Sequence[Asked]
     ) -> tuple[Known, list[tuple[Asked, Reading | Exception]]]:
         """Append the records of the batch, or that of a torn end, if there is one."""
         known, signer = self._caught_up(journal), batch[0].signer
-        checker, used = known.checker, set[object]()
+        checker, ahead = known.checker, Ahead(known.checker)
         answers: list[tuple[Asked, Reading | Exception]] = []
         if signer is None:
             if checker.keys.signer and self.signer is None:
@@ -588,18 +682,18 @@ class Book:
                 answers.append((asked, asked.reading))
                 continue
             try:
-                reading = judged(checker, asked.decide(checker), self.id, signer or self.signer)
+                reading, checker = asked.draft, ahead.checker
+                if not reading or not reading.follows(checker):
+                    reading = judged(checker, asked.decide(checker), self.id, signer or self.signer)
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 answers.append((asked, error))
                 continue
-            if used and not (reading.keys and used.isdisjoint(reading.keys)):
+            if not ahead.add(reading):
                 break  # it is judged after the commit
-            used |= reading.keys or {None}
             reading.row = journal.append(reading.row)
             asked.reading = reading
             answers.append((asked, reading))
-            if asked is not batch[-1]:
-                checker = checker.after(reading)
+        self._turn.ahead = ahead if ahead.used else None
         return known, answers
 
     def _know(self, known: Known) -> None:

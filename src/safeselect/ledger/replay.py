@@ -110,6 +110,10 @@ class Reading:
         used: list[object] = [self.nonce, self.closes, *(self.request or ())[:1]]
         return {*used} - {None}
 
+    def follows(self, checker: Checker) -> bool:
+        """Whether it was judged on this state; the hash of the last record stands for the state."""
+        return (self.row.seq, self.record["previous"]) == (checker.count, checker.last)
+
 
 def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
     """Check that a session used counted amounts, and no more than its charge reserved."""
