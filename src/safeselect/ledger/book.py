@@ -290,28 +290,6 @@ class Asked:
             self.bell.release()
 
 
-@dataclass(slots=True)
-class Ahead:
-    """The state as it will be if all that is being written is written.
-
-    Attributes:
-        used: what no two of its records share.
-        is_busy: whether a thread is at work on it.
-    """
-
-    checker: Checker
-    used: set[object] = field(default_factory=set)
-    is_busy: bool = False
-
-    def add(self, reading: Reading) -> bool:
-        """Add the next record, unless it must be judged after the commit of those before it."""
-        if self.used and not (reading.keys and self.used.isdisjoint(reading.keys)):
-            return False
-        self.used |= reading.keys or {None}
-        self.checker = self.checker.after(reading)
-        return True
-
-
 @final
 class Turn:
     """One thread of this process at a time.
@@ -321,11 +299,12 @@ class Turn:
 
     Attributes:
         queue: what threads wait for and nobody has taken up.
-        answered: whose threads are still to be woken.
-        ahead: on what state records are judged while others are being written.
+        asleep: what was taken up, and whose threads are still to be woken.
+        ahead: on what state records are judged while others are being written; None where no group
+            is, and while a thread is at work on it.
     """
 
-    __slots__ = ("__weakref__", "_lock", "_owner", "_wait", "ahead", "answered", "queue")
+    __slots__ = ("__weakref__", "_owner", "_wait", "ahead", "asleep", "lock", "queue")
 
     def __init__(self, wait: int) -> None:
         self._wait = wait
@@ -334,25 +313,15 @@ class Turn:
 
     def renew(self) -> None:
         """Begin anew; also in a child, where the threads that held and waited do not exist."""
-        self._lock, self._owner, self.queue = threading.Lock(), 0, deque[Asked]()
-        self.ahead: Ahead | None = None
-        self.answered = deque[Asked]()
-
-    @property
-    def is_taken(self) -> bool:
-        """Whether a thread has its turn."""
-        return self._lock.locked()
-
-    def tell(self, asked: Asked, answer: Reading | Exception) -> None:
-        """Give an answer, for which the thread is woken later."""
-        asked.answer = answer
-        self.answered.append(asked)
+        self.lock, self._owner, self.queue = threading.Lock(), 0, deque[Asked]()
+        self.ahead: Checker | None = None
+        self.asleep = deque[Asked]()
 
     def wake(self) -> None:
-        """Wake the threads that have an answer."""
+        """Wake the threads whose records were taken up."""
         with suppress(IndexError):
             while True:
-                self.answered.popleft().ring()
+                self.asleep.popleft().ring()
 
     def take(self, work: Callable[[], T], wait: int = 0, asked: Asked | None = None) -> T:
         """Run the work in this thread's turn.
@@ -368,7 +337,7 @@ class Turn:
         me, mine = threading.get_ident(), 0
         wait = max(wait, self._wait)
         deadline = time.monotonic_ns() + wait * 10**9
-        while (lock := self._lock).locked():
+        while (lock := self.lock).locked():
             if asked is not None and asked.answer is not None:
                 return work()
             # Checked twice: a thread may be switched between taking the lock and recording it.
@@ -387,18 +356,16 @@ class Turn:
                 pause()
             else:
                 asked.bell.acquire(timeout=_LOOK)
-        try:
-            with lock:
-                self._owner = me
-                done = work()
-                self._owner = 0
-        finally:
-            if following := tuple(self.queue)[:1]:
-                following[0].ring()
-                if asked is not None:  # the next thread wakes this one, too, when it has begun
-                    asked.bell.acquire(timeout=_LET_BEGIN)
-            else:
-                self.wake()
+        with lock:
+            self._owner = me
+            done = work()
+            self._owner = 0
+        if following := tuple(self.queue)[:1]:
+            following[0].ring()
+            if asked is not None:  # the next thread wakes this one, too, when it has begun
+                asked.bell.acquire(timeout=_LET_BEGIN)
+        else:
+            self.wake()
         return done
 
 
@@ -593,28 +560,23 @@ class Book:
         contains, stands for the whole state.  Otherwise the record is judged anew.
         """
         ahead = self._turn.ahead
-        if ahead is None or ahead.is_busy or not self._turn.is_taken:
+        if ahead is None or not self._turn.lock.locked():
             return
-        ahead.is_busy = True
-        try:
-            for asked in tuple(self._turn.queue)[:_GROUP]:
-                draft, checker = asked.draft, ahead.checker
-                if draft is False or (draft and draft.keys <= ahead.used):
-                    continue
-                asked.draft = False
-                with suppress(Exception):  # it is found again by whoever writes
-                    if asked.signer is not None:
-                        continue
-                    if draft is None or not draft.follows(checker):
-                        draft = judged(checker, asked.decide(checker), self.id, self.signer)
-                    if draft.keys and ahead.add(draft):
-                        asked.draft = draft
-        finally:
-            ahead.is_busy = False
+        self._turn.ahead = None
+        for asked in tuple(self._turn.queue)[:_GROUP]:
+            draft = asked.draft
+            if draft is False or asked.signer or (draft and draft.keys <= ahead.used):
+                continue
+            asked.draft = False
+            with suppress(Exception):  # it is found again by whoever writes
+                if draft is None or not draft.follows(ahead):
+                    draft = judged(ahead, asked.decide(ahead), self.id, self.signer)
+                if draft.keys and draft.fits(ahead):
+                    asked.draft, ahead = draft, ahead.after(draft)
+        self._turn.ahead = ahead
 
     def _serve(self, asked: Asked) -> Reading | Exception:
         """Write what threads wait for, in their order, until this thread's record is written."""
-        self._turn.wake()
         queue = self._turn.queue
         while asked.answer is None:
             batch = [asked]  # what was taken up in vain goes alone
@@ -623,16 +585,18 @@ class Book:
                 with suppress(IndexError):
                     while len(batch) < _GROUP:
                         batch.append(queue.popleft())
+            self._turn.wake()
             try:
                 self._write(batch)
             except LedgerBusy as error:
                 for each in batch:
                     if time.monotonic_ns() > each.deadline:
-                        self._turn.tell(each, copy(error))
+                        each.answer = copy(error)
                 pause()
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 if len(batch) == 1:
-                    self._turn.tell(asked, error)
+                    batch[0].answer = error
+            self._turn.asleep.extend(batch)
         return asked.answer
 
     def _write(self, batch: Sequence[Asked]) -> None:
@@ -657,16 +621,16 @@ class Book:
             untold = error
         for asked, answer in answers:
             if untold is not None and isinstance(answer, Reading):
-                self._turn.tell(asked, Untold(answer, untold))
+                asked.answer = Untold(answer, untold)
             else:
-                self._turn.tell(asked, answer)
+                asked.answer = answer
 
     def _add(
         self, journal: Journal, batch: Sequence[Asked]
     ) -> tuple[Known, list[tuple[Asked, Reading | Exception]]]:
         """Append the records of the batch, or that of a torn end, if there is one."""
         known, signer = self._caught_up(journal), batch[0].signer
-        checker, ahead = known.checker, Ahead(known.checker)
+        checker = known.checker
         answers: list[tuple[Asked, Reading | Exception]] = []
         if signer is None:
             if checker.keys.signer and self.signer is None:
@@ -682,18 +646,19 @@ class Book:
                 answers.append((asked, asked.reading))
                 continue
             try:
-                reading, checker = asked.draft, ahead.checker
+                reading = asked.draft
                 if not reading or not reading.follows(checker):
                     reading = judged(checker, asked.decide(checker), self.id, signer or self.signer)
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 answers.append((asked, error))
                 continue
-            if not ahead.add(reading):
+            if not reading.fits(checker):
                 break  # it is judged after the commit
             reading.row = journal.append(reading.row)
             asked.reading = reading
             answers.append((asked, reading))
-        self._turn.ahead = ahead if ahead.used else None
+            checker = checker.after(reading)
+        self._turn.ahead = checker if checker.used else None
         return known, answers
 
     def _know(self, known: Known) -> None:
