@@ -60,7 +60,9 @@ class Held:
     def has(self, expected: int) -> bool:
         """Whether so many wait, and judged their records."""
         queue = tuple(self.book._turn.queue)
-        return len(queue) >= expected and all(each.signer or each.draft is not None for each in queue)
+        return len(queue) >= expected and all(
+            each.signer or each.draft is not None for each in queue
+        )
 
     def wait(self, expected: int) -> None:
         for _ in range(1000):
