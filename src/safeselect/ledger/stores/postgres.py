@@ -226,9 +226,10 @@ def send(cursor: Psycopg, schema: str, rows: Sequence[Row], wait: int, end: str 
         kind = _KIND.search(row.body)  # the server refuses the record of another kind
         if kind is None or kind[1] not in _FUNCTIONS:
             raise LedgerError("a server does not store records of this kind")
-        statements.append(f"SELECT {schema}.{_FUNCTIONS[kind[1]]}(%s, %s, %s, %s)")
+        statements.append(f"{schema}.{_FUNCTIONS[kind[1]]}(%s, %s, %s, %s)")
         values += [wait, row.body, row.hash, row.signature]
-    done = cursor.execute("; ".join(filter(None, [*statements, end])), values or None)
+    calls = "SELECT " * bool(rows) + ", ".join(statements)
+    done = cursor.execute("; ".join(filter(None, [calls, end])), values or None)
     while done.nextset():
         pass
     return str(done.statusmessage)
