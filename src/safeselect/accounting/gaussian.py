@@ -70,7 +70,10 @@ class GaussianDP:
         return min(Fraction(1), above_zero(lambda precision: self.tails(at, precision)[0]))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return the smallest epsilon at this delta, with a relative error of at most 2**-40."""
+        """Return the smallest epsilon at this delta.
+
+        The relative error is at most 2**-40.
+        """
         at = rational(delta, "delta", below=1)
         if self.delta(0) <= at:
             return ApproximateDP(Fraction(0), at)

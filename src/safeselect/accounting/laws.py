@@ -87,7 +87,10 @@ def _delta(law: KnownLaw, epsilon: object) -> Fraction:
 
 
 def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
-    """Return the smallest epsilon at this delta, with a relative error of at most 2**-40."""
+    """Return the smallest epsilon at this delta.
+
+    The relative error is at most 2**-40.
+    """
     at = rational(delta, "delta", below=1)
     atoms = _known(law)
     goal = (at.numerator << _BITS) // at.denominator

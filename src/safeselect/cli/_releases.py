@@ -52,7 +52,7 @@ GRID = declare("""
 MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: depends on the cost)
 """)
-COUNTER = declare("--rows N integer  public number of rows in FILE, to warn if --delta exceeds 1/N")
+COUNTER = declare("--rows N integer  public number of rows in FILE; warns if --delta exceeds 1/N")
 FORM = declare("""
 input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)
@@ -211,8 +211,8 @@ def _check_options(options: argparse.Namespace) -> None:
     others = given(options, (*PUBLIC[1:], *WITH_COUNTS, *COUNTER) if grouped else GROUPED[1:])
     stated = (name for name, value in others.items() if value is not None and value is not False)
     if wrong := [f"--{name.replace('_', '-')}" for name in stated]:
-        goes = "cannot be used" if grouped else "can only be used"
-        raise ParameterError(f"{wrong[0]} {goes} with --group-by")
+        rule = "cannot be used with" if grouped else "requires"
+        raise ParameterError(f"{wrong[0]} {rule} --group-by")
 
 
 def _ready(
@@ -250,7 +250,7 @@ def _run(make: Callable[[argparse.Namespace], Release], options: argparse.Namesp
     write("".join(f"{line}\n" for line in _lines(result, options)))
     if options.quiet:
         return 0
-    users = _AS_WRITTEN if "user" in options and options.ids is None else ""
+    users = f"; {_AS_WRITTEN}" if "user" in options and options.ids is None else ""
     stated = {each.name: getattr(options, each.name) for each in FORM if each.name != "memory"}
     usual = [None, False, *(each.told.get("default") for each in FORM)]
     read = [*flags({name: value for name, value in stated.items() if value not in usual})]
@@ -291,7 +291,7 @@ def _facts(result: Release, users: str) -> Iterator[str]:
         yield f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}"
 
 
-_AS_WRITTEN = "; ids are compared as written (safeselect look shows their forms)"
+_AS_WRITTEN = "ids are compared as written (safeselect look shows their forms)"
 _NOTHING = "this is not an error; a larger epsilon or delta shows rarer items"
 
 
@@ -301,18 +301,17 @@ def how_to_read(result: Release) -> Iterator[str]:
     cap = stated.get("max_contributions", stated.get("max_partitions"))
     if isinstance(result, Groups):
         asked = stated.get("groups_per_user")
-        chosen = f", a number chosen for {asked} groups" if asked else ""
-        most = f"each user counts in at most {stated['max_groups']} of them{chosen}"
-        yield f"groups: {len(result)}; {most}"
+        most = f"at most {stated['max_groups']} of them"
+        chosen = f" (chosen for {asked} groups)" if asked else ""
+        yield f"groups: {len(result)}; each user counts in {most}{chosen}"
     if result.labels and result.noise is not None:
-        counted = "" if cap is None else f" each counted for at most {cap} items,"
-        is_value = isinstance(result, Numbers)
-        what, named = ("value", "values:") if is_value else ("count", "counts: distinct users,")
-        yield (
-            f"{named}{counted} with noise of standard deviation "
-            f"{rounded_text(result.noise.deviation)}; 95 % interval: the {what} "
-            f"{-result.noise.high_95:+} to {-result.noise.low_95:+}"
-        )
+        what = "value" if isinstance(result, Numbers) else "count"
+        if what == "count":
+            most = "" if cap is None else f"; each user counts for at most {cap} items"
+            yield f"a count is a noisy number of distinct users{most}"
+        deviation = f"standard deviation of the noise: {rounded_text(result.noise.deviation)}"
+        low, high = -result.noise.high_95, -result.noise.low_95
+        yield f"{deviation}; 95 % interval: the {what} {low:+} to {high:+}"
     if result.labels and result.noise is not None and cap is not None:
         yield (
             "the cap can only lower counts, for users with more items; noise makes the shown "

@@ -77,7 +77,7 @@ def _summary(
         "head": checker.head,
         "ledger": checker.ledger,
         "created": records[0].content["utc"],
-        "records": f"{checker.count}, each checked: hash, order, running totals, caps and nonce",
+        "records": f"{checker.count}; hashes, order, totals, caps and nonces were checked",
         "charges": f"{len(outcomes)}: {counts}" if counts else "0",
         "unfinished writes that were removed": checker.torn,
         "signatures": signed,

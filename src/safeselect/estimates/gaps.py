@@ -90,7 +90,9 @@ def estimate_from_threshold(
     variance_ratio: Number,
     gap_grid: Number | None = None,
 ) -> Fraction:
-    """Return the inverse-variance weighted average of a measurement and threshold + gap.
+    """Return an estimate that combines a measurement with the threshold and the gap.
+
+    It is the average of the measurement and threshold + gap, weighted by inverse variances.
 
     Over all runs, reported or not, threshold + gap is an unbiased estimate of the value.  Among
     reported values, those near or below the threshold are overestimated.  Answers of one session
@@ -280,7 +282,9 @@ def error_from_gaps(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> Fraction:
-    """Return the estimated mean squared error of `estimate_from_gaps`, averaged over winners.
+    """Return the estimated mean squared error of `estimate_from_gaps`.
+
+    It is the average over the winners.
 
     Method: Stein's estimate of risk for each weight, no less than the error where all gaps are
         right.  In the simulation of `docs/measured.md` its mean was 0.9 to 1.5 times the true

@@ -250,7 +250,7 @@ _TEST = b"safeselect/key test"
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Creates proposals for approvers to sign.
+    """An object that creates proposals for approvers to sign.
 
     A proposal takes effect only after approvers have signed it.
 

@@ -266,7 +266,10 @@ class Budget:
         return ", ".join(f"{name} {rounded_text(value)}" for name, value in limits.items())
 
     def statement(self) -> str:
-        """Return the promise for all releases of the scope together, and its conditions."""
+        """Return the promise for all releases of the scope together.
+
+        The text includes the conditions of the promise.
+        """
         promise = f"all releases charged here are together {self._promised()}"
         if self.ceiling:
             now = f"until this is raised, including the decision to raise, {self._promised()}"

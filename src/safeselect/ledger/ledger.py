@@ -296,7 +296,7 @@ class Ledger:
         return self._book.state(lambda checker: dict(checker.scopes))
 
     def request(self, request: str) -> Request | None:
-        """Return the charge and the outcome of a request, if the ledger has them.
+        """Return the charge and the outcome of a request, or None if nothing was charged.
 
         Args:
             request: identity of the request, as it was passed to `asked`.

@@ -344,7 +344,7 @@ class Proposal:
 
 
 def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
-    """Return an approver's approval of a proposal.
+    """Return the approval of a proposal by one approver.
 
     Check the `content` of the proposal first.
 

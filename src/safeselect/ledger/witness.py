@@ -31,7 +31,10 @@ class Witness(Protocol):
     """
 
     def last(self) -> str | None:
-        """Return the newest stored head, such as "12:9f86d0…", or None if there is none."""
+        """Return the newest stored head, or None if there is none.
+
+        A head has a form such as "12:9f86d0…".
+        """
 
     def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
         """Store a head if the newest stored head is still `after`.

@@ -532,7 +532,9 @@ def quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose points of a public grid for several quantiles, in nondecreasing order.
+    """Choose points of a public grid for several quantiles.
+
+    The points are in nondecreasing order.
 
     The middle quantile is drawn first. It splits the values, the grid and the other quantiles into
     two parts, which are treated in the same way, until each part has one quantile. At each level a

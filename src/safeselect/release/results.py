@@ -156,7 +156,9 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Public facts about a release, all fixed before the first random bit was drawn.
+    """Public facts about a release.
+
+    All of them were fixed before the first random bit was drawn.
 
     Attributes:
         unit: unit of privacy, in the words of the ledger's scope or of the counts; or "not stated".

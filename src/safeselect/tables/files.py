@@ -233,7 +233,10 @@ class TableAs:
         return f"nfc_normalize({column})" if self.nfc and self.casefold else column
 
     def value(self, column: str, *, dated: bool) -> str:
-        """Return the SQL that reads numbers or dates from text, or NULL for other cells."""
+        """Return the SQL that reads numbers or dates from text.
+
+        The value of other cells is NULL.
+        """
         column = self.tidied(column)
         if dated and self.dates is not None:
             day = f"CAST(try_strptime({column}, {literal(self.dates)}) AS DATE)"

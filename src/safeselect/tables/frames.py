@@ -90,9 +90,8 @@ def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
         converted = convert(arrow)
     if converted is None:
         raise InputError(
-            f"column {' or '.join(map(shown, places))} cannot be read; keys must be "
-            'integers or strings, all of one kind, for example df["rider"].astype("Int64") or '
-            '.astype("string")'
+            f"column {' or '.join(map(shown, places))} cannot be read; convert it to "
+            'integers or strings, for example with df["rider"].astype("Int64")'
         )
     return converted
 
