@@ -234,7 +234,7 @@ _FAILURES: tuple[tuple[type[Exception], Literal["repeated", "refused", "busy", "
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event that concerns a ledger.
+    """A notification from a ledger to your program.
 
     Attributes:
         kind: "charged", "released", "settled" or "aborted" if such a record was written. Otherwise

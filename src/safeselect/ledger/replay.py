@@ -205,7 +205,7 @@ class Keys:
         check_signer(signer, where)
         public = signer["public_key"]
         if record["replaces"] != self.signer.get("public_key"):
-            raise LedgerDamaged(f"{where} does not replace the key that was in force")
+            raise LedgerDamaged(f"{where} does not replace the current key")
         if public in self.used:
             raise LedgerDamaged(f"{where} names a key that has already signed records")
         if approvers is not None and public in approvers.keys:
@@ -379,7 +379,7 @@ class Checker:
         where, is_signed = f"record {self.count}", True
         record = read_row(row, where, is_ours=is_ours)
         if record["seq"] != str(self.count) or record["previous"] != self.last:
-            raise LedgerDamaged(f"{where} does not follow the record before it")
+            raise LedgerDamaged(f"{where} does not follow the previous record")
         if (record["kind"] == "created") != (self.count == 0):
             raise LedgerDamaged(f"{where} has a kind that is not allowed here")
         if self.count == 0:
@@ -466,14 +466,15 @@ class Checker:
             LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:
-            raise LedgerDamaged("no records: this is not a ledger, or its first line was removed")
+            raise LedgerDamaged("the ledger is empty, or its first line was removed")
         if self.unsigned:
             first = f"the signature of record {min(self.unsigned)} is wrong"
             raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")
         self.keys.finish()
         if any(place >= self.count for place in self.wanted):
             raise LedgerRolledBack(
-                f"the last record is {self.count - 1}, before the published head: the end was cut"
+                f"the last record is {self.count - 1}, before the published head; its last "
+                "records were removed"
             )
 
     def _check_time(self, record: Fields, where: str) -> None:

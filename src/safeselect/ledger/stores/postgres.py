@@ -467,7 +467,7 @@ class PostgresStore:
                     status = send(cursor, self._schema, sent, self._wait, end)
                     if warnings or not status.startswith(end):
                         raise LedgerError(
-                            f"the ledger in {self.name}: the server reported a warning or "
+                            f"the server of the ledger in {self.name} reported a warning or "
                             "did not commit; nothing is released, and the charge may remain"
                         )
             except BaseException as error:
