@@ -52,7 +52,7 @@ from safeselect.ledger.record import START, Clock, head_of, read_head, spell
 from safeselect.ledger.replay import Checker, Reading
 from safeselect.ledger.signing import Signer, is_key, signed_message
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
-from safeselect.ledger.stores.turn import pause
+from safeselect.ledger.stores.turn import LET_BEGIN, LOOK, pause
 from safeselect.ledger.witness import Untold, Witnessed
 from safeselect.promises.guarantees import Content
 from safeselect.release.progress import counted
@@ -355,7 +355,7 @@ class Turn:
             if asked is None:
                 pause()
             else:
-                asked.bell.acquire(timeout=_LOOK)
+                asked.bell.acquire(timeout=LOOK)
         with lock:
             self._owner = me
             done = work()
@@ -363,7 +363,7 @@ class Turn:
         if following := tuple(self.queue)[:1]:
             following[0].ring()
             if asked is not None:  # the next thread wakes this one, too, when it has begun
-                asked.bell.acquire(timeout=_LET_BEGIN)
+                asked.bell.acquire(timeout=LET_BEGIN)
         else:
             self.wake()
         return done
@@ -383,8 +383,6 @@ if hasattr(os, "register_at_fork"):
 
 T = TypeVar("T")
 
-_LOOK = 0.02  # seconds after which a thread looks itself: who was interrupted rings no bell
-_LET_BEGIN = 0.001  # seconds for the next thread to send its group before others are woken
 _WAIT = 30
 _GROUP = 32  # records of one transaction
 
