@@ -389,7 +389,7 @@ _BY_CLAIMS = {
         ("ledger/stores/memory.py:append", "self.new.append", "self._rows.append"),
         (
             "ledger/book.py:_add",
-            "if used and not (reading.keys and used.isdisjoint(reading.keys)):",
+            "if not reading.fits(checker):",
             "if False:",
         ),
         (
