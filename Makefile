@@ -175,8 +175,8 @@ proofs: ## check the machine-checked proofs from scratch and print the axioms th
 	rm -rf $(PROOFS)
 	$(MAKE) --no-print-directory -C proofs -j $(WORKERS) PYTHON=$(PYTHON) BUILD=$(PROOFS)
 
-mutants: $(MUTANTS)/.installed ## change the trusted core in many places and see which tests notice (an hour)
-	nice -n 15 $(MUTANTS)/bin/python tools/mutate.py $(ARGS)
+mutants: $(MUTANTS)/.installed ## change the package in many places and see which tests notice (an hour; ARGS='--only ledger/ --minutes 20 --seed 7')
+	PYTHONPATH=src nice -n 15 $(MUTANTS)/bin/python tools/mutate.py $(ARGS)
 
 soak: $(VENV)/.dev ## add releases to the evidence for every mechanism's law (3 minutes)
 	$(BIN)/python tools/soak.py $(ARGS)
@@ -257,7 +257,7 @@ $(MUTANTS)/.installed: requirements/dev.lock
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(MUTANTS)
 	$(MUTANTS)/bin/python $(INSTALL) --require-hashes --requirement requirements/dev.lock
-	$(MUTANTS)/bin/python $(INSTALL) 'mutmut==3.8.1' 'coverage>=7'
+	$(MUTANTS)/bin/python $(INSTALL) 'coverage>=7'
 	@touch $@
 
 $(SPARK)/.installed: pyproject.toml

@@ -67,9 +67,9 @@ def unchanged(how: str, names: list[str]) -> list[str]:
             text=True,
             check=False,
         )
-    other = [line.removeprefix("mission: ") for line in found.stdout.splitlines()]
+    lines = [line.removeprefix("mission: ") for line in found.stdout.splitlines()]
     # A broken copy may also fail as a whole: then nothing is as it was.
-    return [name for name in names if name not in other] if found.returncode == 1 else names
+    return [name for name in names if name not in lines] if lines else []
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ A file keeps what was noticed and which breaks were made in time, so that a run 
 last one stopped: first in few seconds for each break, then in more for what is left.
 
     make execute ARGS='--claims C5 C7 --seconds 60 --kept FILE'
+
+With `--share` that many pieces of evidence are asked, drawn by `--seed`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -56,6 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
     words.add_argument("--minutes", type=float, default=600, help="when to stop")
     words.add_argument("--seconds", type=float, default=900, help="of one break, at most")
     words.add_argument("--kept", type=Path, help="a file for what was noticed, to go on from there")
+    words.add_argument("--share", type=int, help="how many pieces of evidence to ask (all)")
+    words.add_argument("--seed", default="", help="of the share")
     options = words.parse_args(arguments)
     end = monotonic() + 60 * options.minutes
     noticed: dict[str, str] = {}  # a piece of evidence of a claim, and the case that failed
@@ -63,6 +68,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.kept and options.kept.exists():
         noticed, done = json.loads(options.kept.read_text())
     asked = [f"{claim} {test}" for claim, test in claims.evidence() if claim in options.claims]
+    if options.share:
+        draw = random.Random(options.seed)  # noqa: S311 - which pieces is no secret
+        asked = draw.sample(asked, min(options.share, len(asked)))
     untried = 0
     for far, each in product(range(3), BREAKS):
         mine = [

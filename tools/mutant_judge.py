@@ -1,17 +1,17 @@
-"""Show mutants to tests: the part of `make mutants` that runs inside the mutated copy.
+"""Show mutants to tests: the part of `make mutants` that is a plugin of pytest.
 
-mutmut makes the mutants and switches between them; it would start pytest anew for each, which here
-takes longer than the tests.  So pytest is started and the tests are collected once, and forks of
-that process do the work:
+The tests are collected once, and forks of that process do the work:
 
-1. one fork a worker runs its share of the tests on the unchanged code, for how long each takes and
-   which functions it calls, itself or by way of a cache (a test that takes longer than --longest,
-   or fails, is left out);
-2. one fork a mutant runs the tests that call the mutated function, until one fails: those of the
-   file that is named like the mutant's, and others for some seconds.  What survives and is not
-   explained is shown to the rest of its tests in the end.
+1. one fork a worker runs its share of the tests on the unchanged code and records how long each
+   takes and which lines it executes (a test that takes longer than --longest, or fails, is left
+   out);
+2. one fork a mutant puts the changed function in the place of the original and runs the tests that
+   execute a changed line, until one fails: those of the file that is named like the mutant's, those
+   of its room, then others, for some seconds.  What survives and is not explained is shown to the
+   rest of them in the end, and what ran at import to the tests of its own file in a copy.
 
-The process that forks never runs a test, and its caches are emptied.
+The process that forks never runs a test, and its caches are emptied.  Each fork leads a group of
+processes, which is ended with it.
 """
 
 from __future__ import annotations
@@ -23,216 +23,306 @@ import math
 import os
 import resource
 import signal
+import subprocess
 import sys
-from collections import Counter, defaultdict
+import tempfile
+import traceback
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import _lru_cache_wrapper, partial
+from itertools import pairwise
 from pathlib import Path
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, sleep
+from types import CodeType, FunctionType
+from typing import Any
+from warnings import catch_warnings
 
 import pytest
-from mutmut.configuration import config
-from mutmut.mutation.trampoline import set_mutant_under_test
-from mutmut.state import state
-from mutmut.utils.format_utils import mangled_name_from_mutant_name
 
-from mutant_notes import CACHED, MADE_BY
+from changes import Change
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "safeselect"
+
+LOG = ROOT / "build" / "mutants.txt"
+"""Each change that a test noticed, and the test."""
 
 MEMORY = 4 << 30
 """Bytes of address space of a fork: a mutant may ask for anything."""
 
-KILLED, KILLED_UNMARKED, SURVIVED = 10, 11, 12
-VERDICTS = {
-    KILLED: "killed",
-    KILLED_UNMARKED: "killed by a test without a mark",
-    SURVIVED: "survived",
-    -signal.SIGALRM: "timed out",
-}
-"""By how a fork ended; otherwise the mutant crashed it."""
+KILLED, SURVIVED, AT_IMPORT, BROKEN = 10, 11, 12, 13
+VERDICTS = {KILLED: "noticed", SURVIVED: "survived", AT_IMPORT: "at import"}
+"""By how a fork ended; otherwise the mutant crashed it or never ended, and that is noticed too."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A change of a file of the package, from `src/safeselect`."""
+
+    file: str
+    change: Change
+
+    @property
+    def said(self) -> str:
+        """The change in one line, as survivors.toml names it."""
+        return f"{self.file}: {self.change.said}"
+
+    @property
+    def room(self) -> str:
+        return self.file.partition("/")[0] if "/" in self.file else "safeselect"
+
+    @property
+    def tests(self) -> str:
+        """The folder of tests of its room."""
+        return "tests/" if self.room == "safeselect" else f"tests/{self.room}/"
+
+    @property
+    def own(self) -> str:
+        """The file of tests that is named like the file."""
+        path = Path(self.file)
+        name = path.parent.name if path.stem == "__init__" else path.stem.strip("_")
+        return (Path("tests") / path.parent / f"test_{name}.py").as_posix()
+
+    def made(self) -> str:
+        return self.change.made((PACKAGE / self.file).read_text())
 
 
 @dataclass(frozen=True)
 class Test:
-    """A test as it was on the unchanged code."""
+    """A test as it was on the unchanged code, with the lines of each file that it executes."""
 
     item: pytest.Item
     seconds: float
-    functions: frozenset[str]
-    claim: bool
+    lines: dict[str, frozenset[int]]
 
 
+@dataclass
 class Judge:
     """A pytest plugin in the place of pytest's loop over the tests."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
-        self.options = options
-        self.end = monotonic() + options.seconds
-        self.failed = False
+    options: argparse.Namespace
+    mutants: list[Mutant]
+    explained: set[str]
+    end: float
+    verdicts: dict[Mutant, str] = field(default_factory=dict)
+    used: str = "no test was collected"
+    failed: bool = False
+
+    def begin(self) -> None:
+        """Record from now on what runs at import."""
+        LOG.parent.mkdir(exist_ok=True)
+        LOG.unlink(missing_ok=True)
+        self.importing = recorder()
+        self.importing.start()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.failed |= report.failed
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Unmarked tests count only where they are a part's own."""
-        owns = tuple(self.options.own)
-        items[:] = [item for item in items if is_claim(item) or item.nodeid.startswith(owns)]
-
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        imported = frozenset(state()._stats)
-        for empty in CACHED.values():
-            empty()  # of what the collection has left in them
+        self.importing.stop()
+        self.at_import = lines_of(self.importing, "")
+        self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
+        for each in gc.get_objects():
+            if isinstance(each, FunctionType) and each.__code__.co_filename.startswith(
+                str(PACKAGE)
+            ):
+                self.functions[key(each.__code__)].append(each)
+        self.caches = [each for each in gc.get_objects() if isinstance(each, _lru_cache_wrapper)]
+        self.caches = [each for each in self.caches if each.__module__.startswith("safeselect")]
+        self.forget()
         gc.collect()
         gc.freeze()  # or every fork would copy the pages that a collection touches
         tests = self.measured(session.items)
-        plan = json.loads(Path(self.options.plan).read_text())
-        with Path(self.options.verdicts).open("w", buffering=1) as out:
-            print(json.dumps({"tests": len(tests), "of": len(session.items)}), file=out)
-            for name, verdict in self.verdicts(plan, tests):
-                # What ran before its mutant could be switched on needs another look.
-                at_import = mangled_name_from_mutant_name(name) in imported
-                line = {"mutant": name, "verdict": verdict, "at_import": at_import}
-                print(json.dumps(line), file=out)
+        self.used = f"{len(tests)} of {len(session.items)} tests in use"
+        self.judge(tests)
         return True
 
-    def forked(self, jobs: Iterable[tuple[str, Callable[[], int]]]) -> Iterator[tuple[str, int]]:
-        """Run each job in a fork, some at a time; how it ended, with what it is called."""
-        running: dict[int, str] = {}
+    def find_functions(self) -> None:
+        """All functions that there are, by their code."""
+        self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
+        for each in gc.get_objects():
+            if isinstance(each, FunctionType):
+                self.functions[key(each.__code__)].append(each)
 
-        def ended() -> tuple[str, int]:
-            pid, status = os.waitpid(-1, 0)
-            return running.pop(pid), os.waitstatus_to_exitcode(status)
+    def forget(self) -> None:
+        """Empty all caches of the package."""
+        for each in self.caches:
+            each.cache_clear()
+
+    def forked(
+        self, jobs: Iterable[tuple[object, Callable[[], int]]], end: float
+    ) -> Iterator[tuple[object, int | None]]:
+        """Run each job in a fork, some at a time; how it ended: None if time was over before."""
+        running: dict[int, object] = {}
+
+        def ended() -> Iterator[tuple[object, int | None]]:
+            while not any(found := os.waitpid(-1, os.WNOHANG)):
+                if monotonic() > end:
+                    for pid in running:
+                        kill(pid)
+                sleep(0.003)
+            pid, status = found
+            if pid in running:
+                kill(pid)
+                over, code = monotonic() > end, os.waitstatus_to_exitcode(status)
+                if code == BROKEN:
+                    raise RuntimeError(f"a fork for {running[pid]} failed: {LOG}")
+                yield running.pop(pid), None if over else code
 
         for name, job in jobs:
-            if len(running) == self.options.workers:
-                yield ended()
+            while len(running) == self.options.workers:
+                yield from ended()
+            if monotonic() > end:
+                break
             if (child := os.fork()) == 0:
-                nowhere = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nowhere, 1)
-                os.dup2(nowhere, 2)
+                os.setpgid(0, 0)
+                nowhere = os.open(os.devnull, os.O_RDWR)
+                for number in range(3):
+                    os.dup2(nowhere, number)
                 try:
                     os._exit(job())
-                finally:
-                    os._exit(1)  # a fork never goes on as if it were the process that forks
+                except BaseException:  # noqa: BLE001 - a fork never goes on as its parent does
+                    with LOG.open("a") as log:
+                        traceback.print_exc(file=log)
+                    os._exit(BROKEN)
             running[child] = name
         while running:
-            yield ended()
+            yield from ended()
 
     # ---- the unchanged code
 
     def measured(self, items: list[pytest.Item]) -> list[Test]:
-        """Run every test, and say what it did; the quickest first."""
-        workers = self.options.workers
-        files = {f"{self.options.verdicts}.{number}": number for number in range(workers)}
-        jobs = (
-            (file, partial(self.measure, items[number::workers], file))
-            for file, number in files.items()
+        """Run every test, those of the drawn files first, for at most half of the time."""
+        owns = {mutant.own for mutant in self.mutants}
+        rooms = tuple({mutant.tests for mutant in self.mutants})
+        order = sorted(
+            items,
+            key=lambda item: (
+                item.nodeid.partition("::")[0] not in owns,
+                not item.nodeid.startswith(rooms),
+            ),
         )
-        for _ in self.forked(jobs):
-            pass
-        lines = [json.loads(line) for file in files for line in Path(file).read_text().splitlines()]
-        made_by: dict[str, set[str]] = defaultdict(set)
-        for line in lines:
-            made_by[line.get("cached", "")].update(line.get("made_by", ()))
         named = {item.nodeid: item for item in items}
-        tests = []
-        for line in sorted((line for line in lines if "test" in line), key=lambda x: x["seconds"]):
-            called = line["functions"]
-            functions = frozenset(called).union(*(made_by[f] for f in called if f in CACHED))
-            item = named[line["test"]]
-            tests.append(Test(item, line["seconds"], functions, is_claim(item)))
+        end, tests = (monotonic() + self.end) / 2, []
+        with tempfile.TemporaryDirectory() as place:
+            jobs = (
+                (number, partial(self.measure, order, number, Path(place) / str(number), end))
+                for number in range(self.options.workers)
+            )
+            list(self.forked(jobs, end + 20))
+            for file in Path(place).iterdir():
+                for line in file.read_text().splitlines():
+                    said = json.loads(line)
+                    lines = {name: frozenset(each) for name, each in said["lines"].items()}
+                    tests.append(Test(named[said["test"]], said["seconds"], lines))
         return tests
 
-    def measure(self, items: list[pytest.Item], file: str) -> int:
-        set_mutant_under_test("stats")
+    def measure(self, items: list[pytest.Item], worker: int, file: Path, end: float) -> int:
         signal.signal(signal.SIGALRM, too_slow)
-        longest = self.options.longest
-        with Path(file).open("w", buffering=1) as out:
-            for item in items:
-                state()._stats.clear()
+        for (path, *_), functions in self.functions.items():
+            # A test that fails for any other code, whatever it does, notices nothing.
+            for function in functions if path.startswith(str(PACKAGE)) else ():
+                code = function.__code__
+                function.__code__ = code.replace(co_consts=(*code.co_consts, "another"))
+        longest, coverage = self.options.longest, recorder()
+        share = items[worker :: self.options.workers]
+        with file.open("w", buffering=1) as out:
+            for item, following in pairwise([*share, None]):
+                if monotonic() > end:
+                    break
+                self.forget()
                 start = perf_counter()
+                coverage.start()
+                coverage.switch_context(item.nodeid)
                 signal.setitimer(signal.ITIMER_REAL, longest, longest)
-                failed = self.fails(item, None)
+                failed = self.fails(item, following)
                 signal.setitimer(signal.ITIMER_REAL, 0)
-                seconds, functions = perf_counter() - start, sorted(state()._stats)
-                line = {"test": item.nodeid, "seconds": seconds, "functions": functions}
+                coverage.stop()
+                seconds, lines = perf_counter() - start, lines_of(coverage, item.nodeid)
+                coverage.erase()
                 if not failed and seconds < longest:
+                    line = {"test": item.nodeid, "seconds": seconds, "lines": lines}
                     print(json.dumps(line), file=out)
-            for function, functions in MADE_BY.items():
-                print(json.dumps({"cached": function, "made_by": sorted(functions)}), file=out)
         return 0
 
     # ---- the mutants
 
-    def verdicts(self, plan: dict[str, dict], tests: list[Test]) -> Iterator[tuple[str, str]]:
-        """Each mutant of a plan and what became of it.
-
-        What survives and is not explained is shown to the rest of its tests when all have had
-        their turn.
-        """
-        calling: dict[str, list[Test]] = defaultdict(list)
-        for test in tests:
-            for function in test.functions:
-                calling[function].append(test)
-        functions = {name: mangled_name_from_mutant_name(name) for name in plan}
-        owns = {functions[name]: known["own"] for name, known in plan.items()}
-        chosen = {
-            function: self.chosen(function, own, calling[function])
-            for function, own in owns.items()
-        }
-        yield from ((name, "not reached") for name in plan if not chosen[functions[name]][0])
+    def judge(self, tests: list[Test]) -> None:
+        """Show each mutant; what survives and is not explained gets the rest at the end."""
+        now = monotonic()
+        chosen = {mutant: self.chosen(mutant, tests) for mutant in self.mutants}
+        first = {mutant: some for mutant, (some, _) in chosen.items()}
         rest = []
-        for name, verdict in self.shown({name: chosen[functions[name]][0] for name in plan}):
-            yield name, verdict
-            if verdict == "survived" and not plan[name]["explained"]:
-                rest.append(name)
-        yield from self.shown({name: chosen[functions[name]][1] for name in rest})
+        for mutant, verdict in self.shown(first, now + (self.end - now) * 0.75):
+            sure = verdict == "noticed" or mutant.said in self.explained
+            self.verdicts[mutant] = verdict
+            if not sure:
+                rest.append(mutant)
+        for mutant in rest:
+            self.verdicts[mutant] = "not shown to all its tests"
+        for mutant, verdict in self.shown({each: chosen[each][1] for each in rest}, self.end):
+            again = verdict != "noticed" and self.runs_at_import(mutant)
+            self.verdicts[mutant] = in_a_copy(mutant, self.end) if again else verdict
 
-    def shown(self, chosen: dict[str, list[Test]]) -> Iterator[tuple[str, str]]:
+    def runs_at_import(self, mutant: Mutant) -> bool:
+        here = self.at_import.get(mutant.file, ())
+        return not mutant.change.function or mutant.change.first in here
+
+    def shown(self, chosen: dict[Mutant, list[Test]], end: float) -> Iterator[tuple[Mutant, str]]:
         """Mutants shown to tests, for as long as there is time."""
-        jobs = (
-            (name, partial(self.show, name, tests))
-            for name, tests in chosen.items()
-            if tests and monotonic() < self.end
-        )
-        for name, status in self.forked(jobs):
-            yield name, VERDICTS.get(status, "crashed")
+        jobs = ((mutant, partial(self.show, mutant, tests)) for mutant, tests in chosen.items())
+        for mutant, status in self.forked(jobs, end):
+            if status is not None:
+                yield mutant, VERDICTS.get(status, "noticed")
 
-    def chosen(self, function: str, own: str, calling: list[Test]) -> tuple[list[Test], list[Test]]:
-        """Of the tests that call a function, those to begin with and the rest.
-
-        To begin with: all of the namesake, and others for as long as --patience allows; by turns
-        those that call the fewest other functions, and those unlike the ones before.  Unmarked
-        tests come last.
-        """
-        namesake = f"{own}/test_{function.split('.x')[0].rpartition('.')[2].lstrip('_')}.py::"
-        calling = [test for test in calling if test.claim or test.item.nodeid.startswith(own)]
-        narrow = sorted(calling, key=lambda test: (len(test.functions), test.seconds))
-        # A case of every test, then a second case of each: many cases are of one kind.
-        turns = dict(zip((test.item.nodeid for test in calling), cases(calling), strict=True))
-        varied = sorted(calling, key=lambda test: turns[test.item.nodeid])
-        place: dict[str, int] = {}
-        for number, pair in enumerate(zip(narrow, varied, strict=True)):
-            for test in pair:
-                place.setdefault(test.item.nodeid, number)
+    def chosen(self, mutant: Mutant, tests: list[Test]) -> tuple[list[Test], list[Test]]:
+        """Of the tests that execute a changed line, those to begin with and the rest."""
+        change = mutant.change
+        places = range(change.first, change.last + 1)
+        found = [
+            test
+            for test in tests
+            if not test.lines.get(mutant.file, frozenset()).isdisjoint(places)
+        ]
+        kinds: dict[str, int] = defaultdict(int)
+        order = []
+        for test in sorted(found, key=lambda test: test.seconds):
+            name = test.item.nodeid
+            kind = name.partition("[")[0]
+            kinds[kind] += 1  # a case of every test, then a second case of each
+            own = not name.startswith(mutant.own), not name.startswith(mutant.tests)
+            order.append((own, kinds[kind], test.seconds, test))
         first, rest, seconds = [], [], 0.0
-        for test in sorted(calling, key=lambda test: (not test.claim, place[test.item.nodeid])):
-            of_namesake = test.item.nodeid.startswith(namesake)
-            seconds += 0 if of_namesake else test.seconds
-            (first if of_namesake or seconds <= self.options.patience else rest).append(test)
-        first.sort(key=lambda test: (not test.claim, not test.item.nodeid.startswith(namesake)))
+        for *_, test in sorted(order, key=lambda each: each[:3]):
+            seconds += test.seconds
+            (first if seconds <= self.options.patience else rest).append(test)
         return first, rest
 
-    def show(self, name: str, tests: list[Test]) -> int:
-        set_mutant_under_test(name)
+    def show(self, mutant: Mutant, tests: list[Test]) -> int:
+        if not mutant.change.function or not self.plant(mutant):
+            return AT_IMPORT
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        for place, test in enumerate(tests):
+        for test, following in pairwise([*tests, None]):
             signal.alarm(math.ceil(10 * test.seconds + 5))
-            following = tests[place + 1].item if place + 1 < len(tests) else None
-            if self.fails(test.item, following):
-                return KILLED if test.claim else KILLED_UNMARKED
+            if self.fails(test.item, following and following.item):
+                with LOG.open("a") as log:
+                    log.write(f"{mutant.said}\n    {test.item.nodeid}\n")
+                return KILLED
         return SURVIVED
+
+    def plant(self, mutant: Mutant) -> bool:
+        """Give each function of the file its changed code; whether that can be done."""
+        try:
+            changed = compile(mutant.made(), str(PACKAGE / mutant.file), "exec", dont_inherit=True)
+            for code in inside(changed):
+                for function in self.functions.get(key(code), ()):
+                    function.__code__ = code
+        except ValueError:  # another number of names from around it
+            return False
+        return True
 
     def fails(self, item: pytest.Item, following: pytest.Item | None) -> bool:
         self.failed = False
@@ -251,35 +341,51 @@ def too_slow(_signal: int, _frame: object) -> None:
     raise TooSlow
 
 
-def cases(tests: list[Test]) -> Iterator[int]:
-    """Of each test, how many cases of the same test came before it."""
-    seen: Counter[str] = Counter()
-    for test in tests:
-        kind = test.item.nodeid.partition("[")[0]
-        yield seen[kind]
-        seen[kind] += 1
+def kill(pid: int) -> None:
+    """End a fork and all that it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
 
 
-def is_claim(item: pytest.Item) -> bool:
-    """Whether a test is evidence for a claim of SECURITY.md."""
-    return item.get_closest_marker("claim") is not None
+def recorder() -> Any:
+    from coverage import Coverage
+
+    return Coverage(data_file=None, source=[str(PACKAGE)], config_file=False, messages=False)
 
 
-def main() -> int:
-    """Collect the tests, then judge."""
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--plan", required=True, help="what is known of each mutant, as JSON")
-    words.add_argument("--verdicts", required=True, help="where to write, a line a mutant")
-    words.add_argument("--seconds", type=float, required=True)
-    words.add_argument("--longest", type=float, required=True, help="seconds of a test, at most")
-    words.add_argument("--patience", type=float, required=True, help="seconds of tests at first")
-    words.add_argument("--workers", type=int, required=True)
-    words.add_argument("--own", action="append", required=True, help="folders of unmarked tests")
-    options, for_pytest = words.parse_known_args()
-    config()
-    set_mutant_under_test("stats")
-    return pytest.main(for_pytest, plugins=[Judge(options)])
+def lines_of(coverage: Any, context: str) -> dict[str, list[int]]:
+    """The lines of each file of the package that ran in a context."""
+    with catch_warnings(action="ignore"):  # of a test that runs no line of it
+        data = coverage.get_data()
+    data.set_query_context(context)
+    files = {Path(each).relative_to(PACKAGE).as_posix(): each for each in data.measured_files()}
+    return {name: lines for name, each in files.items() if (lines := data.lines(each))}
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def key(code: CodeType) -> tuple[str, str, int]:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
+
+
+def inside(code: CodeType) -> Iterator[CodeType]:
+    """All code in a code."""
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from inside(each)
+
+
+def in_a_copy(mutant: Mutant, end: float) -> str:
+    """What the tests of its own file say of a change that runs at import: pytest from the start."""
+    sys.path.insert(0, str(ROOT / "tests" / "support"))
+    from mutants import copy, python
+
+    calm = ("-x", "-q", "--tb=no", "-m", "not nightly", "-p", "no:cacheprovider", "-p", "no:xdist")
+    own = mutant.own if (ROOT / mutant.own).exists() else mutant.tests
+    with tempfile.TemporaryDirectory() as place:
+        package = copy(Path(place))
+        (package / "safeselect" / mutant.file).write_text(mutant.made())
+        try:
+            done = python(package, "-m", "pytest", *calm, own, seconds=max(1, end - monotonic()))
+        except subprocess.TimeoutExpired:
+            return "not shown to all its tests"
+    return "survived" if done.returncode == 0 else "noticed"

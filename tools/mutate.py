@@ -1,141 +1,80 @@
-"""Mutation testing of the trusted core: `make mutants`.  docs/mutants.md has the results.
+"""Mutation testing of the whole package: `make mutants`.  docs/mutants.md has the results.
 
-mutmut makes small changes to the code, one at a time, and `mutant_judge` shows each to the tests
-that call the changed function and are marked with a claim; what they do not notice, to the
-unmarked tests of its own part.  The order is that in which the parts build on one another, and
-all stops when the time is over:
+`changes` makes small changes of every function, one at a time, and `mutant_judge` shows each to the
+tests that execute the changed line.  A room is a folder of `src/safeselect`; its tests are in the
+folder of the same name.  All stops when the time is over:
 
-    make mutants ARGS='--minutes 20 --parts exact guarantees'
+    make mutants ARGS='--minutes 20 --seed 7'               a share of all rooms, in random order
+    make mutants ARGS='--only ledger/ cli/ --most 60 --seed 7'  at most 60 of each room
 
 A mutant that no test notices must be explained in tools/survivors.toml: the exit status is 1 if
-one is not, or if an explanation is of a mutant that is no longer made, or that a test notices.
-
-All happens on a copy in build/mutants.  There, `@cache`, `@property` and `@explicit` are taken off
-functions and applied after them, since mutmut leaves decorated functions alone.  Left alone are the
-texts of errors (the leak tests read those) and the names and docstrings of methods that show a
-result.  Left out are tests that start processes or read the source: they would see the original, or
-all mutants at once; and one whose library has threads, which a fork lacks.
+one is not, or if an explanation is of a change that is no longer made, or that a test notices.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import difflib
-import json
+import hashlib
 import os
-import random
-import shutil
-import subprocess
 import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import chdir
-from dataclasses import dataclass
-from fnmatch import fnmatch
-from pathlib import Path
 from time import monotonic
 
-ROOT = Path(__file__).parents[1]
-WORK = ROOT / "build" / "mutants"
+import pytest
+
+from changes import changes
+from mutant_judge import LOG, PACKAGE, ROOT, Judge, Mutant
+
 EXPLAINED = ROOT / "tools" / "survivors.toml"
-TABLES = ("allowances", "arrays", "laws", "tables")
-ALONE = ("gaussian", "geometric", "single")
-RANKING = ("draws", "contenders", "rankings", "rows")
-PARTS = {
-    "exact": (("exact/*.py", "accounting/pure.py"), "tests/exact"),
-    "guarantees": (("promises/*.py",), "tests/promises"),
-    "tables": (tuple(f"engine/{name}.py" for name in TABLES), "tests/engine"),
-    "ranking": (tuple(f"engine/{name}.py" for name in RANKING), "tests/engine"),
-    "variates": (tuple(f"engine/{name}.py" for name in ALONE), "tests/engine"),
-    "scores": (("scores/*.py",), "tests/scores"),
-    "mechanisms": (("mechanisms/*.py",), "tests/mechanisms"),
-    "budget": (("ledger/budget.py", "ledger/quote.py", "ledger/balance.py"), "tests/ledger"),
-    "calibration": (("accounting/rate.py", "accounting/search.py"), "tests/accounting"),
+
+NOT_CHANGED = {
+    "adapters/diffprivlib.py": "its library is in the environment of `make dropins`",
+    "adapters/pipeline_dp.py": "its library is in the environment of `make pipeline-dp`",
+    "tables/spark.py": "its library is in the environment of `make spark`",
 }
-"""The files of a part and the folder of its own tests, in the order in which they build up."""
+"""Files of which no mutants are made, and why."""
 
 LEFT_OUT = (
-    *(
-        "tests/release",
-        "tests/adapters",
-        "tests/tables",
-        "tests/inside/timing",
-        "tests/audit",
-        "tests/randomness",
-    ),
-    *("tests/test_lint.py", "tests/test_import.py", "tests/engine/test_work.py"),
-    "tests/fuzz/test_bounds.py",
-    "tests/ledger/stores",
-    "tests/mechanisms/test_threads_and_forks.py",
+    *("tests/test_docs.py", "tests/test_examples.py", "tests/test_import.py", "tests/test_lint.py"),
+    *("tests/test_lint_division.py", "tests/test_site.py", "tests/test_snippets.py"),
+    *("tests/test_typing.py", "tests/test_contributing.py", "tests/inside/timing", "tests/tools"),
 )
-FIRST_FAILURE = {"HYPOTHESIS_PROFILE": "first_failure"}
-"""One failure is enough: no search for a smaller example."""
+"""Tests that read the source, start processes, which have the original, or count its steps."""
 
-APPLIED_AFTER = ("lru_cache", "cache", "property", "explicit")
-KINDS = ("killed", "killed by a test without a mark", "timed out", "survived", "not reached")
-"""What becomes of a mutant; `timed out` is noticed too, by whoever waits."""
-
-UNNOTICED = ("survived", "not reached")
+FIRST_FAILURE = "first_failure"
+"""One failure is enough: hypothesis looks for no smaller example."""
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A small change: where, and the lines that differ."""
-
-    name: str
-    file: str
-    own: str
-    before: str
-    after: str
-
-    @property
-    def change(self) -> str:
-        """The change in one line, as survivors.toml names it."""
-        return f"{self.file}: {self.before} -> {self.after}"
-
-
-def main() -> int:
-    """Copy, mutate, judge, report."""
-    options = parser().parse_args()
+def main(arguments: list[str] | None = None) -> int:
+    """Draw, judge, report."""
+    options = parser().parse_args(arguments)
     end = monotonic() + 60 * options.minutes
-    prepare()
-    mutants = {mutant.name: mutant for part in options.parts for mutant in mutate(part)}
-    known = explained()
-    judge(mutants, known, options, end - monotonic())
-    lines = [json.loads(line) for line in (WORK / "verdicts").read_text().splitlines()]
-    count, verdicts = lines[0], {line["mutant"]: line for line in lines[1:]}
-    for name, line in verdicts.items():
-        unseen = line["verdict"] in UNNOTICED and line["at_import"]
-        if unseen and mutants[name].change not in known and monotonic() < end:
-            line["verdict"] = at_import(mutants[name])
-    unexplained = [
-        mutants[name]
-        for name, line in verdicts.items()
-        if line["verdict"] in UNNOTICED and mutants[name].change not in known
-    ]
-    files = {mutant.file for mutant in mutants.values()}
-    made = {mutant.change for mutant in mutants.values()}
-    never = known - made
-    stale = sorted(each for each in never if (file := each.split(":")[0]) in files or unheard(file))
-    noticed = [
-        mutants[name].change
-        for name, line in verdicts.items()
-        if line["verdict"] in KINDS[:2] and mutants[name].change in known
-    ]
-    print(f"{count['tests']} of {count['of']} tests in use")
-    print("\n".join(table(mutants, verdicts)))
-    print(f"\nNot explained: {len(unexplained)}")
-    print("\n".join(f"{mutant.name}\n    {mutant.change}" for mutant in unexplained))
-    print(f"\nExplained, but no longer made: {len(stale)}", *stale, sep="\n    ")
-    print(f"\nExplained, but noticed: {len(noticed)}", *noticed, sep="\n    ")
-    return 1 if unexplained or stale or noticed else 0
+    every, known = list(mutants()), explained()
+    judge = Judge(options, drawn(every, options), known, end)
+    os.environ["HYPOTHESIS_PROFILE"] = FIRST_FAILURE
+    os.chdir(ROOT)
+    calm = ["-q", "--tb=no", "-m", "not nightly", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    judge.begin()
+    shown, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)  # the forks print what pytest prints of a test
+    left_out = (f"--ignore={path}" for path in LEFT_OUT)
+    ended = pytest.main([*calm, *left_out, *options.tests], [judge])
+    os.dup2(shown, 1)
+    if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise SystemExit(f"pytest ended with {ended!r}: {LOG}")
+    print(judge.used)
+    print("\n".join(table(every, judge.verdicts, known)))
+    wrong = findings(every, judge.verdicts, known)
+    for title, said in wrong.items():
+        print(f"\n{title}: {len(said)}", *said, sep="\n    ")
+    return int(not judge.verdicts or any(wrong.values()))
 
 
 def parser() -> argparse.ArgumentParser:
     """What can be asked for."""
-    words = argparse.ArgumentParser(description="Mutation testing of the trusted core.")
+    words = argparse.ArgumentParser(description="Mutation testing of the package.")
     words.add_argument("--minutes", type=float, default=60, help="when to stop (60)")
     words.add_argument("--longest", type=float, default=5, help="seconds of a test, at most (5)")
     words.add_argument(
@@ -144,12 +83,38 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument(
         "--workers", type=int, default=os.cpu_count(), help="how many mutants at a time (all cores)"
     )
-    words.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    words.add_argument("--files", nargs="+", help="only these, such as engine/rankings.py")
+    words.add_argument(
+        "--only", nargs="+", default=[""], help="only files that begin so, such as ledger/ or cli/"
+    )
+    words.add_argument("--most", type=int, help="of each room, at most")
     words.add_argument("--tests", nargs="+", default=["tests"], help="only these tests")
-    words.add_argument("--only", help="only mutants whose name contains this")
-    words.add_argument("--seed", help="shuffle the mutants, so that each night has others")
+    words.add_argument("--seed", default="", help="the order of the mutants: a hash of it and each")
     return words
+
+
+def mutants() -> Iterator[Mutant]:
+    """All changes of the package."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        file = path.relative_to(PACKAGE).as_posix()
+        if file not in NOT_CHANGED:
+            yield from (Mutant(file, change) for change in changes(path.read_text()))
+
+
+def drawn(every: list[Mutant], options: argparse.Namespace) -> list[Mutant]:
+    """Those that are asked for, in random order: a change elsewhere does not move the others."""
+
+    def place(mutant: Mutant) -> bytes:
+        word = f"{options.seed} {mutant.said} {mutant.change.function}"
+        return hashlib.sha256(word.encode()).digest()
+
+    found, rooms = [], Counter[str]()
+    for mutant in sorted(every, key=place):
+        if not mutant.file.startswith(tuple(options.only)):
+            continue
+        if options.most is None or rooms[mutant.room] < options.most:
+            rooms[mutant.room] += 1
+            found.append(mutant)
+    return found
 
 
 def explained() -> set[str]:
@@ -158,159 +123,37 @@ def explained() -> set[str]:
     return {change for reason in reasons for change in reason["changes"]}
 
 
-def unheard(file: str) -> bool:
-    """Whether no part has this file."""
-    patterns = (pattern for patterns, _ in PARTS.values() for pattern in patterns)
-    return not any(fnmatch(file, pattern) for pattern in patterns)
-
-
-# ---- the copy
-
-
-def prepare() -> None:
-    """A fresh copy of all that tests read."""
-    shutil.rmtree(WORK, ignore_errors=True)
-    WORK.mkdir(parents=True)
-    for name in ("src", "tests", "tools", "docs", "examples", "requirements"):
-        shutil.copytree(ROOT / name, WORK / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "SECURITY.md"):
-        shutil.copy(ROOT / name, WORK)
-    (WORK / "setup.cfg").write_text(
-        "[mutmut]\nsource_paths=src\ntrack_dependencies=false\n"
-        "do_not_mutate_patterns=\n  \\braise\\b\n  \\bpresented\\(\n"
-    )
-
-
-def mutate(part: str) -> Iterator[Mutant]:
-    """Put all mutants of a part into the copy."""
-    from mutmut.mutation.file_mutation import mutate_file_contents
-
-    patterns, own = PARTS[part]
-    package = WORK / "src" / "safeselect"
-    for path in (path for pattern in patterns for path in sorted(package.glob(pattern))):
-        with chdir(WORK):
-            mutated = mutate_file_contents(str(path), undecorated(path.read_text()))
-        path.write_text(mutated.code)
-        file = path.relative_to(package).as_posix()
-        module = ".".join(path.relative_to(WORK / "src").with_suffix("").parts)
-        functions = texts(mutated.code)
-        for name in mutated.mutant_names:
-            original = f"{name.partition('__mutmut_')[0]}__mutmut_orig"
-            before, after = difference(functions[original], functions[name])
-            yield Mutant(f"{module.removesuffix('.__init__')}.{name}", file, own, before, after)
-
-
-def undecorated(text: str) -> str:
-    """Apply some decorators after their functions, where mutmut is not put off by them."""
-    lines = text.splitlines()
-    for node in sorted(functions_of(ast.parse(text)), key=lambda node: -node.lineno):
-        for decorator in node.decorator_list:
-            if ast.unparse(decorator).partition("(")[0] in APPLIED_AFTER:
-                applied = f"{ast.unparse(decorator)}({node.name})"
-                if applied.startswith(("cache", "lru_cache")):
-                    applied = f"__import__('mutant_notes').noted({applied})"
-                indent = " " * node.col_offset
-                lines.insert(node.end_lineno or 0, f"{indent}{node.name} = {applied}")
-                del lines[decorator.lineno - 1 : decorator.end_lineno]
-    return "\n".join(lines) + "\n"
-
-
-def functions_of(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    """Functions and methods."""
-    for node in tree.body:
-        inner = node.body if isinstance(node, ast.ClassDef) else [node]
-        yield from (each for each in inner if isinstance(each, ast.FunctionDef))
-
-
-def texts(code: str) -> dict[str, list[str]]:
-    """The lines of the body of each function."""
-    return {
-        node.name: ast.unparse(node).replace(node.name, "").splitlines()
-        for node in functions_of(ast.parse(code))
-    }
-
-
-def difference(before: list[str], after: list[str]) -> tuple[str, str]:
-    """The lines that differ, in one line each."""
-    changed = [line for line in difflib.ndiff(before, after) if line[0] in "-+"]
-    old, new = ([line[2:].strip() for line in changed if line[0] == sign] for sign in "-+")
-    return " ".join(old), " ".join(new)
-
-
-# ---- the verdicts
-
-
-def judge(
-    mutants: dict[str, Mutant], known: set[str], options: argparse.Namespace, seconds: float
-) -> None:
-    """Show mutants to the tests, in a process that collects the tests once.
-
-    A tenth of the time is left for what ran at import.
-    """
-    files, only = options.files or [], options.only or ""
-    plan = {
-        name: {"own": mutant.own, "explained": mutant.change in known}
-        for name, mutant in mutants.items()
-        if only in name and (not files or mutant.file in files)
-    }
-    if options.seed is not None:
-        names = random.Random(options.seed).sample(list(plan), len(plan))  # noqa: S311
-        plan = {name: plan[name] for name in names}
-    (WORK / "plan.json").write_text(json.dumps(plan))
-    words = {
-        "plan": WORK / "plan.json",
-        "verdicts": WORK / "verdicts",
-        "seconds": 0.9 * seconds,
-        "longest": options.longest,
-        "patience": options.patience,
-        "workers": options.workers,
-    }
-    owns = {own for _, own in PARTS.values()}
-    run_tests(
-        [str(ROOT / "tools" / "mutant_judge.py")]
-        + [f"--{word}={value}" for word, value in words.items()]
-        + [f"--own={own}" for own in sorted(owns)],
-        options.tests,
-    )
-    if not (WORK / "verdicts").exists():
-        raise SystemExit(f"no test could be collected: {WORK / 'pytest.log'}")
-
-
-def run_tests(command: list[str], tests: list[str], **extra: str) -> subprocess.CompletedProcess:
-    """Run pytest in the copy."""
-    calm = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    left_out = (f"--{'deselect' if '::' in path else 'ignore'}={path}" for path in LEFT_OUT)
-    with (WORK / "pytest.log").open("a") as log:
-        return subprocess.run(
-            [sys.executable, *command, *calm, *left_out, *tests],
-            cwd=WORK,
-            env={**os.environ, "PYTHONPATH": str(WORK / "src"), **FIRST_FAILURE, **extra},
-            check=False,
-            stdout=log,
-            stderr=log,
-        )
-
-
-def at_import(mutant: Mutant) -> str:
-    """The verdict on what ran before its mutant could be switched on: pytest from the start."""
-    quick = ["-m", "pytest", "-x", "-m", "not slow"]
-    ended = run_tests(quick, [mutant.own], MUTANT_UNDER_TEST=mutant.name)
-    return "survived" if ended.returncode == 0 else KINDS[1]
-
-
 # ---- the report
 
 
-def table(mutants: dict[str, Mutant], verdicts: dict[str, dict]) -> Iterator[str]:
-    """A line a file: how many mutants, and what became of them."""
-    yield f"| file | mutants | {' | '.join(KINDS)} | not run |"
-    yield f"|---|{'--:|' * (len(KINDS) + 2)}"
-    for file in dict.fromkeys(mutant.file for mutant in mutants.values()):
-        names = [name for name, mutant in mutants.items() if mutant.file == file]
-        count = Counter(verdicts.get(name, {"verdict": "not run"})["verdict"] for name in names)
-        count["killed"] += count.pop("crashed", 0)
-        cells = [f"`{file}`", len(names), *(count[kind] for kind in KINDS), count["not run"]]
-        yield f"| {' | '.join(map(str, cells))} |"
+def findings(
+    every: list[Mutant], verdicts: dict[Mutant, str], known: set[str]
+) -> dict[str, list[str]]:
+    """What makes a run fail, under a title each."""
+    survived = {mutant.said for mutant, verdict in verdicts.items() if verdict == "survived"}
+    noticed = {mutant.said for mutant, verdict in verdicts.items() if verdict == "noticed"}
+    return {
+        "Not explained": sorted(survived - known),
+        "Explained, but no longer made": sorted(known - {mutant.said for mutant in every}),
+        "Explained, but noticed": sorted((noticed & known) - survived),
+    }
+
+
+def table(every: list[Mutant], verdicts: dict[Mutant, str], known: set[str]) -> Iterator[str]:
+    """A line a room: how many mutants, and what became of those that were tried."""
+    yield "| room | mutants | tried | noticed | survived | explained |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    rooms: dict[str, Counter[str]] = {mutant.room: Counter() for mutant in every}
+    rooms["all"] = Counter()
+    for mutant in every:
+        verdict = verdicts.get(mutant, "")
+        here = {"mutants": 1, verdict: 1, "tried": verdict in ("noticed", "survived")}
+        here["explained"] = verdict == "survived" and mutant.said in known
+        rooms[mutant.room].update(here)
+        rooms["all"].update(here)
+    for room, count in rooms.items():
+        cells = (count[kind] for kind in ("mutants", "tried", "noticed", "survived", "explained"))
+        yield f"| {room} | {' | '.join(map(str, cells))} |"
 
 
 if __name__ == "__main__":

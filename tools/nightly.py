@@ -42,50 +42,60 @@ class Part:
     environment: dict[str, str] = field(default_factory=dict)
 
 
-TODAY = datetime.now(UTC).date().isoformat()
+NOW = datetime.now(UTC)
+BEGUN = NOW.strftime("%Y-%m-%dT%H:%M")
+WEEK = NOW.strftime("%G-W%V")
+"""The seed of a share of mutants: those that survive get their reasons or tests within a week."""
+
 _TESTS = {"tests": r"^=* ?(\d+ (?:passed|failed).*?) ?=*$"}
+_EXECUTE = {
+    "evidence": r"^of (\d+) pieces of evidence no break noticed: \d+$",
+    "no break noticed": r"^of \d+ pieces of evidence no break noticed: (\d+)$",
+    "anyhow": r"^failed without a break: (\d+)$",
+}
 NIGHTLY = {
-    "tests": Part("test", 25, _TESTS, environment={"EVERY": "-m nightly"}),
+    "tests": Part("test", 27, _TESTS, environment={"EVERY": "-m nightly"}),
+    "counts": Part("test", 10, _TESTS, environment={"SAFESELECT_LONG": "1", "EVERY": "tests/laws"}),
     "soak": Part(
-        "soak",
-        12,
-        {"releases": r"^ *(\d+) releases ", "refuted": r"^(REFUTED: .*)$"},
-        "--minutes 10",
+        "soak", 7, {"releases": r"^ *(\d+) releases ", "refuted": r"^(REFUTED: .*)$"}, "--minutes 5"
     ),
     "mutants": Part(
         "mutants",
-        25,
-        {"tests": r"^(\d+) of \d+ tests in use$", "not explained": r"^Not explained: (\d+)$"},
-        f"--minutes 20 --seed {TODAY}",
-    ),
-    "execute": Part(
-        "execute",
-        30,
+        15,
         {
-            "evidence": r"^of (\d+) pieces of evidence no break noticed: \d+$",
-            "no break noticed": r"^of \d+ pieces of evidence no break noticed: (\d+)$",
-            "anyhow": r"^failed without a break: (\d+)$",
+            "tests": r"^(\d+) of \d+ tests in use$",
+            "tried": r"^\| all \| \d+ \| (\d+) ",
+            "noticed": r"^\| all \| \d+ \| \d+ \| (\d+) ",
+            "not explained": r"^Not explained: (\d+)$",
         },
+        f"--minutes 12 --seed {WEEK}",
     ),
-    "laws": Part("laws", 10, {"rows": r"^rows: (\d+)$", "not noticed": r"^not noticed: (\d+)$"}),
+    "execute": Part("execute", 28, _EXECUTE, f"--minutes 26 --share 70 --seed {BEGUN}"),
+    "laws": Part("laws", 14, {"rows": r"^rows: (\d+)$", "not noticed": r"^not noticed: (\d+)$"}),
     "faults": Part(
         "faults",
-        15,
+        17,
         {"alone": r"^noticed alone: (\d+ of \d+)$", "at once": r"^planted at once: (\d+)$"},
     ),
-    "ties": Part("faults", 8, {"alone": r": (\d+ of \d+)$"}, "--ties"),
+    "ties": Part("faults", 10, {"alone": r": (\d+ of \d+)$"}, "--ties"),
     "proofs": Part("proofs", 5, {"theorems": r"^(\d+) theorems, no axioms$"}),
     "service": Part(
         "service",
-        4,
+        5,
         {"answers": r"^answers (\d+) in", "kills": r", kills (\d+)$", "wrong": r"^wrong (\d+)$"},
     ),
     "walks": Part("walks", 8, {"followed": r"^walks: (\d+ of \d+) followed$"}),
-    "matrix": Part("matrix", 8, {"pythons": r"^(matrix: .*)$"}),
+    "matrix": Part("matrix", 10, {"pythons": r"^(matrix: .*)$"}),
     # Other libraries and programs, each in an environment of its own, which `make test` lacks.
     **{
-        name: Part(name, 5, {"tests passed": r"\b(\d+) passed\b"})
-        for name in ("spark", "clickhouse", "pipeline-dp", "dropins", "types")
+        name: Part(name, minutes, {"tests passed": r"\b(\d+) passed\b"})
+        for name, minutes in {
+            "spark": 8,
+            "clickhouse": 4,
+            "pipeline-dp": 4,
+            "dropins": 4,
+            "types": 3,
+        }.items()
     },
 }
 """In this order: less than three hours."""
@@ -97,6 +107,7 @@ WEEKLY = {
         _TESTS,
         environment={"SAFESELECT_LONG": "1", "HYPOTHESIS_PROFILE": "explore", "EVERY": ""},
     ),
+    "all evidence": Part("execute", 120, _EXECUTE),
     "bank": Part("bank", 360, {"not noticed": r"^not noticed: (\d+)$"}),
     "timing": Part("timing", 60, {"last": r"^(.*\S.*)$"}),
     "fuzz": Part("fuzz", 60, {"last": r"^(.*\S.*)$"}),
@@ -147,7 +158,7 @@ def git(*words: str) -> str:
 def commit(outcomes: list[Outcome]) -> None:
     """Put the table on top of the page of nights, and commit that page."""
     minutes = sum(each.seconds for each in outcomes) / 60
-    title = f"## {TODAY}, commit {git('rev-parse', '--short=8', 'HEAD')}"
+    title = f"## {BEGUN}, commit {git('rev-parse', '--short=8', 'HEAD')}"
     machine = f"{os.cpu_count()} processors, {platform.machine()}, Python {sys.version.split()[0]}"
     older = NIGHTS.read_text("utf-8").removeprefix(HEAD) if NIGHTS.exists() else ""
     body = "\n".join(["", title, "", f"{minutes:.0f} minutes; {machine}.", "", *table(outcomes)])

@@ -148,7 +148,7 @@ def test_the_law_is_that_of_the_original(neighbours: str) -> None:
     """An interval with i values below has its width times exp(-epsilon |i - q n| / R), R = 2.
 
     With add/remove neighbours R is 2 max(q, 1 - q).  On so fine a grid the points at the values
-    count for nothing.  False alarm: 1e-9; power: `chances.fits`.
+    count for nothing.  False alarm: 1e-9.
     """
     values, share, epsilon = [1, 4, 5, 8], 0.25, 2.0
     change = 2.0 if neighbours == "replace_one" else 1.5
@@ -164,7 +164,7 @@ def test_the_law_is_that_of_the_original(neighbours: str) -> None:
         int(np.searchsorted(values, ours.quantile(values, share, epsilon, (0, 9), **more)))
         for _ in range(2000)
     )
-    assert fits(found, law)
+    assert fits(found, law, sees=0.12)
 
 
 def test_the_step_of_the_grid_may_be_given() -> None:

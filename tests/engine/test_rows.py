@@ -33,7 +33,7 @@ def test_more_unclear_rows_than_there_is_room_for():
     more = np.empty((public.capacity, n), dtype=np.uint64)
     tape.fill(memoryview(more).cast("B"))
     winners = combine_rows(np.zeros((n, rows), dtype=np.uint64), words, more, public.ranking, tape)
-    assert fits(Counter(winners.tolist()), dict.fromkeys(range(n), 1 / 3))
+    assert fits(Counter(winners.tolist()), dict.fromkeys(range(n), 1 / 3), sees=0.3)
 
 
 @pytest.mark.claim("C1")
@@ -46,13 +46,13 @@ def test_more_unclear_rows_than_there_is_room_for():
     ],
 )
 def test_the_law_of_a_row(select, law):
-    """Scores 5, 5, 3, 0 at rate 1; 60 000 rows find a shift of 0.02 with probability 0.999."""
+    """Scores 5, 5, 3, 0 at rate 1, in 60 000 rows."""
     steps = np.tile(np.array([5, 5, 3, 0], dtype=np.uint64), (60_000, 1))
     winners = Counter(select(steps, NoiseRate(Fraction(1)), Tape(11)).tolist())
     whole = sum(law)
-    assert fits(winners, {i: share / whole for i, share in enumerate(law)})
+    assert fits(winners, {i: share / whole for i, share in enumerate(law)}, sees=0.022)
     wrong = Counter(select(steps, NoiseRate(Fraction(2)), Tape(11)).tolist())
-    assert not fits(wrong, {i: share / whole for i, share in enumerate(law)})
+    assert not fits(wrong, {i: share / whole for i, share in enumerate(law)}, sees=0.022)
 
 
 def too_many(n: int, rows: int, clear: int, c: int) -> Fraction:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from math import comb
 
+import chances
 import pytest
 from checks import releases
 from checks.finding import QUICK, Refuted
@@ -26,3 +28,20 @@ def test_releases_of_another_law_and_impossible_ones_are_refuted():
     other = replace(named["base 2, weights 8, 2, 1"], call=lambda n: [(7,)] * n)
     with pytest.raises(Refuted, match="does not have"):
         releases.check_releases(other, QUICK)
+
+
+@pytest.mark.parametrize(("total", "p"), [(200, 0.5), (400, 0.1), (1000, 0.02)])
+def test_the_smallest_change_is_that_of_the_binomial(total: int, p: float):
+    """A right share is refused, and a changed one accepted, as rarely as is stated; not by half."""
+    enough = chances.threshold(2)
+    accepted = [n for n in range(total + 1) if total * chances.divergence(n / total, p) < enough]
+
+    def chance(true: float) -> float:
+        return sum(comb(total, n) * true**n * (1 - true) ** (total - n) for n in accepted)
+
+    change = chances.smallest_change(total, [(p, p)], enough)
+    assert 1 - chance(p) <= chances.FALSE_ALARM
+    assert chance(p + change) <= chances.MISSED < chance(p + change / 2)
+    assert p < change or chance(p - change) <= chances.MISSED
+    with pytest.raises(AssertionError, match="too few"):
+        chances.fits({0: total}, {0: p, 1: 1 - p}, sees=change - 0.01)

@@ -2,7 +2,8 @@
 
 Laws and rates are worked out in `checks` from the published formulas alone.  All tests together
 raise a false alarm with a probability below 1e-6; noise of an eighth of the width is noticed, as
-`make laws` shows.  SAFESELECT_LONG=1 counts thousands of releases.
+`make laws` shows.  With SAFESELECT_LONG=1, as by night, thousands of releases are counted:
+`releases.SEES` has the changes of a probability that are seen.
 """
 
 from __future__ import annotations

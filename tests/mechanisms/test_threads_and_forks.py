@@ -144,7 +144,7 @@ def test_eight_threads_releasing_at_once(monkeypatch, n, rounds):
         calls = THREADS * rounds * (3 if name == "select_many" else 1)
         union = sum(found[name], Counter())
         assert union.total() == calls
-        assert fits(union, law(group))
+        assert fits(union, law(group), sees=0.4)
     # Of the largest calls the beginnings will do: whole requests are the same or independent.
     assert all_different(data[:64] for data in drawn)
     assert scores.tolist() == stair(n).tolist()

@@ -3,6 +3,7 @@
 import pytest
 
 from safeselect.errors import SourceError
+from safeselect.randomness import guard
 from safeselect.randomness.guard import startup_problem
 
 SIZE = 4096
@@ -79,6 +80,13 @@ def test_ones_may_be_off_by_646(sign, excess, expected):
 def test_answers_of_another_length_do_not_pass(answer):
     with pytest.raises(SourceError, match="did not return the requested bytes"):
         startup_problem(lambda count: answer)
+
+
+def test_the_sample_is_wiped(monkeypatch):
+    seen = []
+    monkeypatch.setattr(guard, "_startup_tests", lambda sample: seen.append(sample) or ())
+    assert problem_of(plausible()) is None
+    assert seen == [bytes(SIZE)]
 
 
 def test_a_device_that_raises_is_no_test_result():

@@ -13,7 +13,7 @@ import pytest
 
 from safeselect import InputError
 from safeselect.errors import ParameterError
-from safeselect.release.codec import MOST_DRAWS, OtherLabel
+from safeselect.release.codec import MOST_DRAWS, OtherLabel, read_count
 from safeselect.release.results import SHAPES, Selection, TopK, from_json, json_schema
 from shapes import RELEASES, SAID
 
@@ -142,6 +142,13 @@ def test_fields_that_do_not_fit_each_other_are_refused(what: str) -> None:
         from_json(json.dumps(content | fields))
 
 
+@pytest.mark.parametrize("wrong", ["1/2", "-1", "x", 1])
+def test_what_is_no_count_is_refused(wrong: object) -> None:
+    assert read_count("12", "k") == 12
+    with pytest.raises(InputError, match="'k' must be a number, written as a string"):
+        read_count(wrong, "k")
+
+
 def test_no_message_quotes_a_label() -> None:
     for release in RELEASES.values():
         content = json.loads(release.to_json())
@@ -203,7 +210,7 @@ def test_the_schemas_are_closed_and_name_their_shape() -> None:
 
 def test_the_schema_of_anything_else_is_refused() -> None:
     for wrong in (int, "safeselect.top-k/1", None):
-        with pytest.raises(ParameterError, match="the class of a release"):
+        with pytest.raises(ParameterError, match="must be one of the classes"):
             json_schema(wrong)  # type: ignore[arg-type]
 
 

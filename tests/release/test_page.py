@@ -9,8 +9,8 @@ import pytest
 
 from safeselect import ApproximateDP, ZeroConcentratedDP
 from safeselect.accounting.cost import rounded_text
-from safeselect.release.display import bound, cost, number
-from safeselect.release.page import Section, as_part
+from safeselect.release.display import bound, cost, number, with_places
+from safeselect.release.page import Section, as_part, escaped
 
 LONG = Fraction(9877949808361780035, 4611686018427387904)  # 2.141938...
 
@@ -39,6 +39,9 @@ def test_every_direction_is_kept() -> None:
         assert (high == low) == (value == Fraction("4516.19"))
     assert number(Fraction("4516.19")) == "4516.19"
     assert number(Fraction(4516191, 1000)) == "4516.19"
+    assert number(Fraction(4516191, 1000), ROUND_CEILING) == "4516.2"
+    assert with_places(Fraction(2, 3), 4, down=True) == "0.6666"
+    assert with_places(Fraction(1, 3), 4) == "0.3334"
     assert Fraction(rounded_text(LONG).removeprefix("about ")) > LONG
     assert Fraction(rounded_text(LONG, ROUND_FLOOR).removeprefix("about ")) < LONG
 
@@ -54,3 +57,4 @@ def test_a_part_of_a_page_is_escaped() -> None:
         assert f"&lt;{letter}&gt;" in part
         assert f"<{letter}>" not in part
     assert "\\x1b" in part
+    assert escaped("é\\\n") == "é\\\\\\n"

@@ -57,7 +57,7 @@ BROKEN: dict[str, Break] = {
     "a uniform number": Break("samplers.py:uniform_attempt", "if value < n else None", "% n"),
     "a coin": Break("samplers.py:bernoulli", "denominator) <", "denominator) <="),
     "an exponential coin": Break("samplers.py:_bernoulli_exp_unit", "k % 2 == 0", "k % 2 == 1"),
-    "an enclosed coin": Break("samplers.py:toss", "if word <", "if word <="),
+    "an enclosed coin": Break("samplers.py:_thresholds", "scaled(drawn)", "scaled(drawn - 1)"),
     "a geometric number of coins": Break(
         "samplers.py:geometric_exp", "return (remainder", "return 1 + (remainder"
     ),

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
 from functools import lru_cache
-from math import isqrt, log
+from math import isqrt
 
 from exact_pmf import Choices, Law, Tape
 
@@ -194,26 +194,3 @@ def endless(seed: str) -> Bits:
         warnings.simplefilter("ignore")
         source = DeterministicSource(seed, i_understand_this_is_not_private=True)
     return Bits(source, piece=4096)
-
-
-# ---------------------------------------------------------------------------- statistics
-FALSE_ALARM = 1e-9
-
-
-def divergence(a: float, p: float) -> float:
-    """Kullback-Leibler divergence of two coins, in nats."""
-    total = 0.0
-    for x, y in ((a, p), (1 - a, 1 - p)):
-        if x > 0:
-            if y <= 0:
-                return float("inf")
-            total += x * log(x / y)
-    return total
-
-
-def plausible(successes: int, n: int, p: float, cells: int = 1) -> bool:
-    """Two-sided gate: Chernoff's bound gives P(fail) <= FALSE_ALARM, over all `cells` together.
-
-    P(n * KL(seen, p) >= t on one side) <= exp(-t) for every n and p.
-    """
-    return n * divergence(successes / n, p) <= log(2 * cells / FALSE_ALARM)

@@ -133,7 +133,7 @@ def compare_code(
     """
     what = "certificate"
     if written is None:
-        yield Line(what, "none", "None was given (--certificate).")
+        yield Line(what, "none", "No certificate was given (--certificate).")
         return
     written, by = _unsealed(written, key)
     if by is not None:

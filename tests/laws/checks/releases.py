@@ -1,8 +1,8 @@
 """Real releases on made-up scores, with the source of this machine, against the enclosed laws.
 
 The gate is valid for every count.  By Chernoff's bound, the probability that any share in one run
-lies this far from its probability is below `ALARM`.  Use made-up scores only: a monitor of real
-releases would store data that it must not.
+lies this far from its probability is below `chances.FALSE_ALARM`.  Use made-up scores only: a
+monitor of real releases would store data that it must not.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from math import log
 
+from chances import divergence, smallest_change, threshold
 from checks.cells import Enclosure, ranking_law
 from checks.finding import Refuted
+from effort import LONG
 
 from safeselect.mechanisms.select import (
     exponential_mechanism,
@@ -27,7 +28,9 @@ from safeselect.mechanisms.select import (
 )
 from safeselect.release.results import Selection
 
-ALARM = 1e-9
+SEES = 0.31 if LONG else 0.85
+"""The change of a probability that each comparison sees: `make test` counts very few releases."""
+
 _SCORES = [3, 1, 0]
 _GAPS = 5  # values of the gap that are distinguished; the last stands for all larger ones
 _COUNT = 4_000  # at full effort
@@ -55,7 +58,7 @@ def check_releases(release: Release, every: int) -> None:
     """Compare the shares of the outcomes with the claimed law.
 
     Raises:
-        Refuted: a share has a probability below ALARM under the claimed law.
+        Refuted: a share has a probability below `chances.FALSE_ALARM` under the claimed law.
     """
     count = _COUNT // every
     outcomes = Counter(release.call(count))
@@ -67,25 +70,16 @@ def gate(outcomes: Counter[Hashable], count: int, law: Enclosure) -> None:
 
     Method: P(share of `count` is as far from p as s, on its side) <= exp(-count * KL(s, p)).  The
         nearest p of the enclosure is used, and the probabilities of all outcomes are added.
+    Power: a probability that leaves its enclosure by SEES is noticed with a probability of 0.999.
     """
+    enough, box = threshold(_COMPARED), [(float(low), float(high)) for low, high in law.values()]
+    assert smallest_change(count, box, enough) <= SEES, "too few releases for this power"
     if not outcomes.keys() <= law.keys():
         raise Refuted("a release has an outcome that its law does not have")
-    for outcome, (low, high) in law.items():
+    for outcome, (low, high) in zip(law, box, strict=True):
         share = outcomes[outcome] / count
-        nearest = min(max(share, float(low)), float(high))
-        if count * _divergence(share, nearest) > log(2 * _COMPARED / ALARM):
+        if count * divergence(share, min(max(share, low), high)) > enough:
             raise Refuted("the shares of the outcomes do not follow the claimed law")
-
-
-def _divergence(share: float, chance: float) -> float:
-    """Return KL(share, chance) of two coins in nats; infinite if only `chance` is certain."""
-    if share == chance:
-        return 0.0
-    if chance in (0.0, 1.0):
-        return float("inf")
-    first = share * log(share / chance) if share else 0.0
-    second = (1 - share) * log((1 - share) / (1 - chance)) if share < 1 else 0.0
-    return first + second
 
 
 def releases() -> Iterator[Release]:
