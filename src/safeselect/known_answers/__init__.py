@@ -9,11 +9,11 @@ A row has
     stated  mechanism, guarantee and parts of the releases, each kind once.
     told    by the name of a tape: what is released, below JSON, and how many bytes are asked for.
 
-{"$name": [...]} in a step stands for an input of `_FORMS`, for what an earlier step gave, or for a
-part of the row's ledger.  A call is one of `_CALLS`, or a name of the package with its modules.
-Tapes are SHAKE-256 of the row's name and the tape's; inputs come from NumPy's frozen `RandomState`.
-So an answer is the same alone, in any order, and whatever the source's hash is: hashes, clocks,
-nonces and salts are left out.
+{"$name": [...]} in a step stands for an input of `_FORMS`; {"$own": [...]} for what a run has: its
+ledger, tape and bits, what its steps made, and texts of their errors.  A call is one of `_CALLS`,
+or a name of the package with its modules.  Tapes are SHAKE-256 of the row's name and the tape's;
+inputs come from NumPy's frozen `RandomState`.  So an answer is the same alone, in any order, and
+whatever the source's hash is: hashes, clocks, nonces and salts are left out.
 Of an error the class is compared and, where a row asks, how many texts there are: one is the same
 for all private input.
 """
@@ -27,12 +27,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from hashlib import shake_256
 from importlib.resources import files
 from itertools import groupby
 from pkgutil import resolve_name
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -42,9 +41,7 @@ from safeselect import samplers, sources
 from safeselect.audit.certified import USED
 from safeselect.audit.release import audit
 from safeselect.errors import SafeSelectError
-from safeselect.exact.interval import Interval, NoiseRate
-from safeselect.ledger import Checker, kept_records
-from safeselect.ledger.balance import check_price
+from safeselect.exact.interval import Interval
 from safeselect.ledger.record import START, canonical, commitment, record_hash
 from safeselect.ledger.store import Row as Line
 from safeselect.ledger.stores.memory import MemoryStore
@@ -155,7 +152,7 @@ def _runs(
     return run
 
 
-def _guarded(way: str, last: int, size: int, by_bits: bool = False, *, source: Tape) -> Json:
+def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:
     """What a function as a source was asked for, and whether its bytes were taken."""
     asked: list[int] = []
 
@@ -178,31 +175,26 @@ def _guarded(way: str, last: int, size: int, by_bits: bool = False, *, source: T
         return bytes(data)
 
     guarded = sources.CallbackSource(function, exclusive=True)
-    filled = samplers.Bits(guarded) if by_bits else guarded
     told = []
     for buffer in (bytearray(size), bytearray(size)):
         try:
-            filled.fill(buffer)
+            guarded.fill(buffer)
             told.append(shake_256(buffer).hexdigest(8))
         except SafeSelectError as error:
-            told.append(type(error).__name__ + " and bytes stay" * any(buffer))
+            told.append(type(error).__name__)
     return told, asked
 
 
-def _forged(ledger: Any, changes: Json, order: Json = None, output: str = "") -> MemoryStore:
+def _forged(ledger: Any, changes: Json, order: Json = None) -> MemoryStore:
     """A log that somebody changed: its places and hashes follow from each other again.
 
     Args:
         changes: place, pattern, and the text in its stead.
         order: the records that there are, by their places before.
-        output: the hash that a released record commits to, or nothing to leave it.
     """
     records, store, rows, last = [*ledger.records()], MemoryStore(), list[Line](), START
     for seq, place in enumerate(range(len(records)) if order is None else order):
-        content = {**records[place].content, "seq": str(seq), "previous": last}
-        if output and content["kind"] == "released":
-            content["commitment"] = output
-        body = canonical(content)
+        body = canonical({**records[place].content, "seq": str(seq), "previous": last})
         for at, pattern, text in changes:
             body = re.sub(pattern, text, body) if at == seq else body
         last = record_hash(body)
@@ -211,48 +203,22 @@ def _forged(ledger: Any, changes: Json, order: Json = None, output: str = "") ->
     return store
 
 
-def _replayed(ledger: Any, changes: Json, order: Json = None, head: Json = None) -> Json:
-    """How many records of a forged log are taken, and why no more."""
-    checker = Checker((), head)
-    try:
-        for record in kept_records(_forged(ledger, changes, order), checker):
-            check_price(record.content, record.budgets)
-    except SafeSelectError as error:
-        return checker.count, type(error).__name__
-    return checker.count
-
-
-def _audited(ledger: Any, release: Any, stated: Json, logged: Json, way: str, *given: Json) -> Json:
-    """What an audit finds of a release and a log, both forged, which may commit to it again."""
-    text, output = release.to_json(), ""
+def _audited(ledger: Any, release: Any, stated: Json, logged: Json, *given: Json) -> Json:
+    """What an audit finds of a release and a log, both forged; the log commits to it again."""
+    text, place = release.to_json(), release.receipt.record
     for pattern, other in stated:
         text = re.sub(pattern, other, text)
-    if way == "committed":
-        bare = replace(safeselect.from_json(text), receipt=None).to_json()
-        output = commitment(release.receipt.salt, bare)
-    lines = audit(text, _forged(ledger, logged, None, output), *given)
-    return [[line.what, line.word] for line in lines]
-
-
-def _witness(keeps: str) -> Any:
-    """A witness that keeps a head at each 1, and drops it at each 0."""
-    kept, turns = list[str](), iter(keeps)
-
-    def keep(head: str, *_: object) -> None:
-        kept.extend([head] * int(next(turns)))
-
-    return SimpleNamespace(last=lambda: kept[-1] if kept else None, keep=keep)
+    bare = replace(safeselect.from_json(text), receipt=None).to_json()
+    again = f'"commitment":"{commitment(release.receipt.salt, bare)}"'
+    log = _forged(ledger, [*logged, [place, '"commitment":"[0-9a-f]*"', again]])
+    return [[line.what, line.word] for line in audit(text, log, *given)]
 
 
 _CALLS: dict[str, Callable[..., Any]] = {
-    "samplers.coin": lambda bits, step: samplers.Coin.of(
-        lambda precision: NoiseRate(Fraction(1, 2)).power(1, 0, precision), step
-    ).toss(bits),
     "guarded": _guarded,
     "held.call": lambda held, name, *args, **words: (
         None if held is None else getattr(held, name)(*args, **words)
     ),
-    "log.replayed": _replayed,
     "log.audited": _audited,
 }
 """What rows call, where `safeselect` has no function of that name."""
@@ -278,7 +244,8 @@ _FORMS: dict[str, Callable[..., Any]] = {
     "float": float,
     "bytearray": bytearray,
     "constant": lambda value: lambda *_: value,
-    "witness": _witness,
+    "bound": lambda held, name, *args: partial(getattr(held, name), *args),
+    "forged": _forged,
     "pair": lambda *numbers: numbers,
     "kind": lambda name: getattr(safeselect, name),
 }
@@ -351,10 +318,13 @@ class Told:
             same = [("label", "index"), ("labels", "indices"), ("labels", "winners")]
             twice = {one for one, other in same if told.get(one) == told.get(other)}
             return {name: each for name, each in told.items() if name not in twice}
-        if hasattr(value, "guarantee") or not is_dataclass(value):
-            return None  # a session, whose answers are asked for
-        kept: Any = type(value)
-        return _named(value, self.plain) if kept.__dataclass_params__.frozen else None
+        # Not of a session, whose answers are asked for, nor of what changes.
+        whole = (
+            is_dataclass(value)
+            and type(value).__hash__ is not None
+            and not hasattr(value, "guarantee")
+        )
+        return _named(value, self.plain) if whole else None
 
 
 def _named(value: Any, plain: Callable[[Any], Json]) -> str:
@@ -368,10 +338,9 @@ class _Run:
 
     def __init__(self, name: str, row: Row, kind: str) -> None:
         self.told, self.tape, self._row, self._draws = Told(), Tape(name, kind), row, kind != "none"
-        self._ledger: Any = None
+        self.ledger: Any = None
         self._first: Any = None
-        self._bits: samplers.Bits | None = None
-        self._made, self._said = list[Any](), set[str]()
+        self.made, self.said, self.bits = list[Any](), set[str](), samplers.Bits(self.tape)
 
     def all(self) -> Told:
         """Make them."""
@@ -384,22 +353,19 @@ class _Run:
                 made += [self._step(*step) for step in self._row["do"]]
         self.told.values = made
         self.told.asked = self.tape.asked
-        if self._ledger is not None:
+        if self.ledger is not None:
             self.told.asked = [self.tape.asked, self.tape.first]
-            made.append([_entry(record.content) for record in self._ledger.records()])
+            made.append([_entry(record.content) for record in self.ledger.records()])
         return self.told
 
     def _open(self, given: Mapping[str, Json]) -> None:
-        budgets = {
-            scope: safeselect.Budget("p", neighbours, **limits)
-            for scope, (limits, neighbours) in given.items()
-        }
-        ledger = self._ledger = safeselect.Ledger.create(":memory:", budgets)
+        budgets = {name: safeselect.Budget("p", by, **of) for name, (of, by) in given.items()}
+        ledger = self.ledger = safeselect.Ledger.create(":memory:", budgets)
         self.tape.watch = lambda: sum("charges" in each.content for each in ledger.records())
 
     def _step(self, call: str, args: list[Json] = [], words: Row = {}) -> Json:  # noqa: B006
         where, _, last = call.rpartition(".")
-        holder = self._first if call[0] == "." else self._ledger if where == "ledger" else None
+        holder = self._first if call[0] == "." else self.ledger if where == "ledger" else None
         if call[0] == "." and holder is None:
             return "was refused before"
         function = _public(call) if holder is None else getattr(holder, last)
@@ -411,10 +377,10 @@ class _Run:
         try:
             found = function(*map(self._value, args), **given)
         except SafeSelectError as error:
-            self._made.append(None)
-            self._said.add(f"{error} {error.__context__}")
+            self.made.append(None)
+            self.said.add(f"{error} {error.__context__}")
             return type(error).__name__
-        self._made.append(found)
+        self.made.append(found)
         if holder is None and call != "held.call":
             self._first = found
         return self.told.plain(found)
@@ -428,19 +394,10 @@ class _Run:
         if len(given) != 1 or next(iter(given))[0] != "$":
             return {name: self._value(each) for name, each in given.items()}
         ((name, args),) = given.items()
-        if name == "$bits":
-            self._bits = self._bits or samplers.Bits(self.tape)
-            return self._bits
         if name == "$scope":
             return self._scope(*args)
-        own = {
-            "$ledger": self._ledger,
-            "$made": self._made,
-            "$said": self._said,
-            "$tape": self.tape,
-        }
-        if name in own:
-            held: Any = own[name]
+        if name == "$own":
+            held: Any = self
             for each in args:
                 held = held[each] if isinstance(each, int) else getattr(held, each)
             return held
@@ -452,7 +409,7 @@ class _Run:
     def _scope(self, names: list[str], request: str | None = None, question: str = "") -> Any:
         """The ledger's scopes of these names together, for a request if one is named."""
         scopes = [
-            self._ledger.scope(each, unit="p", neighbours=self._row["ledger"][each][1], purpose="x")
+            self.ledger.scope(each, unit="p", neighbours=self._row["ledger"][each][1], purpose="x")
             for each in names
         ]
         both = scopes[0] if len(scopes) == 1 else scopes[0] & scopes[1]
