@@ -8,7 +8,7 @@ The tests are collected once, and forks of that process do the work:
 2. one fork a mutant puts the changed function in the place of the original and runs the tests that
    execute a changed line, until one fails: those of the file that is named like the mutant's, those
    of its room, then others, for some seconds.  What survives and is not explained is shown to the
-   rest of them in the end, and what ran at import to the tests of its own file in a copy.
+   rest of them in the end, and what ran at import to the tests of its room in a copy.
 
 The process that forks never runs a test, and its caches are emptied.  Each fork leads a group of
 processes, which is ended with it.
@@ -375,17 +375,17 @@ def inside(code: CodeType) -> Iterator[CodeType]:
 
 
 def in_a_copy(mutant: Mutant, end: float) -> str:
-    """What the tests of its own file say of a change that runs at import: pytest from the start."""
+    """What the tests of its room say of a change that runs at import: pytest from the start."""
     sys.path.insert(0, str(ROOT / "tests" / "support"))
     from mutants import copy, python
 
     calm = ("-x", "-q", "--tb=no", "-m", "not nightly", "-p", "no:cacheprovider", "-p", "no:xdist")
-    own = mutant.own if (ROOT / mutant.own).exists() else mutant.tests
+    asked = [each for each in (mutant.own, mutant.tests) if (ROOT / each).exists()]
     with tempfile.TemporaryDirectory() as place:
         package = copy(Path(place))
         (package / "safeselect" / mutant.file).write_text(mutant.made())
         try:
-            done = python(package, "-m", "pytest", *calm, own, seconds=max(1, end - monotonic()))
+            done = python(package, "-m", "pytest", *calm, *asked, seconds=max(1, end - monotonic()))
         except subprocess.TimeoutExpired:
             return "not shown to all its tests"
     return "survived" if done.returncode == 0 else "noticed"
