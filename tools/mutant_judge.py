@@ -124,14 +124,9 @@ class Judge:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self.importing.stop()
         self.at_import = lines_of(self.importing, "")
-        self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
-        for each in gc.get_objects():
-            if isinstance(each, FunctionType) and each.__code__.co_filename.startswith(
-                str(PACKAGE)
-            ):
-                self.functions[key(each.__code__)].append(each)
-        self.caches = [each for each in gc.get_objects() if isinstance(each, _lru_cache_wrapper)]
-        self.caches = [each for each in self.caches if each.__module__.startswith("safeselect")]
+        self.find_functions()
+        found = [each for each in gc.get_objects() if type(each) is _lru_cache_wrapper]
+        self.caches = [each for each in found if each.__module__.startswith("safeselect")]
         self.forget()
         gc.collect()
         gc.freeze()  # or every fork would copy the pages that a collection touches
@@ -144,7 +139,7 @@ class Judge:
         """All functions that there are, by their code."""
         self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
         for each in gc.get_objects():
-            if isinstance(each, FunctionType):
+            if type(each) is FunctionType:  # `isinstance` asks a hostile object of some test
                 self.functions[key(each.__code__)].append(each)
 
     def forget(self) -> None:
