@@ -2,9 +2,8 @@
 
 The tests are collected once, and forks of that process do the work:
 
-1. one fork a worker runs its share of the tests on the unchanged code and records how long each
-   takes and which lines it executes (a test that takes longer than --longest, or fails, is left
-   out);
+1. one fork a file of tests runs them on the unchanged code and records how long each takes and
+   which lines it executes (a test that takes longer than --longest, or fails, is left out);
 2. one fork a mutant puts the changed function in the place of the original and runs the tests that
    execute a changed line, until one fails: those of the file that is named like the mutant's, those
    of its room, then others, for some seconds.  What survives and is not explained is shown to the
@@ -201,21 +200,25 @@ class Judge:
             ),
         )
         named = {item.nodeid: item for item in items}
+        files: dict[str, list[pytest.Item]] = defaultdict(list)
+        for item in order:
+            files[item.nodeid.partition("::")[0]].append(item)
         end, tests = (monotonic() + self.end) / 2, []
         with tempfile.TemporaryDirectory() as place:
             jobs = (
-                (number, partial(self.measure, order, number, Path(place) / str(number), end))
-                for number in range(self.options.workers)
+                (file, partial(self.measure, share, Path(place) / str(number)))
+                for number, (file, share) in enumerate(files.items())
             )
-            list(self.forked(jobs, end + 20))
+            list(self.forked(jobs, end))
             for file in Path(place).iterdir():
                 for line in file.read_text().splitlines():
-                    said = json.loads(line)
-                    lines = {name: frozenset(each) for name, each in said["lines"].items()}
-                    tests.append(Test(named[said["test"]], said["seconds"], lines))
+                    with suppress(ValueError):  # the last line of a fork whose time was over
+                        said = json.loads(line)
+                        lines = {name: frozenset(each) for name, each in said["lines"].items()}
+                        tests.append(Test(named[said["test"]], said["seconds"], lines))
         return tests
 
-    def measure(self, items: list[pytest.Item], worker: int, file: Path, end: float) -> int:
+    def measure(self, items: list[pytest.Item], place: Path) -> int:
         signal.signal(signal.SIGALRM, too_slow)
         for (path, *_), functions in self.functions.items():
             # A test that fails for any other code, whatever it does, notices nothing.
@@ -223,11 +226,8 @@ class Judge:
                 code = function.__code__
                 function.__code__ = code.replace(co_consts=(*code.co_consts, "another"))
         longest, coverage = self.options.longest, recorder()
-        share = items[worker :: self.options.workers]
-        with file.open("w", buffering=1) as out:
-            for item, following in pairwise([*share, None]):
-                if monotonic() > end:
-                    break
+        with place.open("w", buffering=1) as out:
+            for item, following in pairwise([*items, None]):
                 self.forget()
                 start = perf_counter()
                 coverage.start()
