@@ -7,7 +7,8 @@ The tests are collected once, and forks of that process do the work:
 2. one fork a mutant puts the changed function in the place of the original and runs the tests that
    execute a changed line, until one fails: those of the file that is named like the mutant's, those
    of its room, then others, for some seconds.  What survives and is not explained is shown to the
-   rest of them in the end, and what ran at import to the tests of its room in a copy.
+   rest of them in the end.  What ran at import is shown to the tests of its room in a copy, and so
+   is every survivor if the time was too short to measure all tests.
 
 The process that forks never runs a test, and its caches are emptied.  Each fork leads a group of
 processes, which is ended with it.
@@ -52,6 +53,7 @@ MEMORY = 4 << 30
 """Bytes of address space of a fork: a mutant may ask for anything."""
 
 KILLED, SURVIVED, AT_IMPORT, BROKEN = 10, 11, 12, 13
+LATE = "not shown to all its tests"
 VERDICTS = {KILLED: "noticed", SURVIVED: "survived", AT_IMPORT: "at import"}
 """By how a fork ended; otherwise the mutant crashed it or never ended, and that is noticed too."""
 
@@ -108,6 +110,7 @@ class Judge:
     verdicts: dict[Mutant, str] = field(default_factory=dict)
     used: str = "no test was collected"
     failed: bool = False
+    whole: bool = True
 
     def begin(self) -> None:
         """Record from now on what runs at import."""
@@ -209,7 +212,7 @@ class Judge:
                 (file, partial(self.measure, share, Path(place) / str(number)))
                 for number, (file, share) in enumerate(files.items())
             )
-            list(self.forked(jobs, end))
+            self.whole = None not in [status for _, status in self.forked(jobs, end)]
             for file in Path(place).iterdir():
                 for line in file.read_text().splitlines():
                     with suppress(ValueError):  # the last line of a fork whose time was over
@@ -257,9 +260,9 @@ class Judge:
             if not sure:
                 rest.append(mutant)
         for mutant in rest:
-            self.verdicts[mutant] = "not shown to all its tests"
+            self.verdicts[mutant] = LATE
         for mutant, verdict in self.shown({each: chosen[each][1] for each in rest}, self.end):
-            again = verdict != "noticed" and self.runs_at_import(mutant)
+            again = verdict != "noticed" and (not self.whole or self.runs_at_import(mutant))
             self.verdicts[mutant] = in_a_copy(mutant, self.end) if again else verdict
 
     def runs_at_import(self, mutant: Mutant) -> bool:
@@ -370,7 +373,7 @@ def inside(code: CodeType) -> Iterator[CodeType]:
 
 
 def in_a_copy(mutant: Mutant, end: float) -> str:
-    """What the tests of its room say of a change that runs at import: pytest from the start."""
+    """What all tests of its room say, with pytest from the start."""
     sys.path.insert(0, str(ROOT / "tests" / "support"))
     from mutants import copy, python
 
@@ -382,5 +385,5 @@ def in_a_copy(mutant: Mutant, end: float) -> str:
         try:
             done = python(package, "-m", "pytest", *calm, *asked, seconds=max(1, end - monotonic()))
         except subprocess.TimeoutExpired:
-            return "not shown to all its tests"
+            return LATE
     return "survived" if done.returncode == 0 else "noticed"
