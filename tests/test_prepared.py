@@ -85,7 +85,7 @@ def test_nothing_is_charged_for_a_call_that_cannot_be() -> None:
         choose([3, 1])
     with pytest.raises(ScoreError, match="at least one candidate"):
         choose([])
-    with pytest.raises(ParameterError, match="labels must have one label for each score"):
+    with pytest.raises(ParameterError, match="labels must contain one label for each score"):
         choose([3, 1, 2, 4], labels=["a"])
     assert not source.requests
     assert ledger.balance("a").left == {"epsilon": Fraction(1)}

@@ -12,23 +12,26 @@ from fractions import Fraction
 
 
 class SafeSelectError(Exception):
-    """The base class of all exceptions of safeselect; never raised itself."""
+    """The base class of all exceptions of safeselect.
+
+    It is never raised itself.
+    """
 
 
 class ParameterError(SafeSelectError, ValueError):
-    """A public parameter (epsilon, k, a label, a source ...) is invalid; change the call."""
+    """A public parameter, such as epsilon or a label, is invalid. Change the call."""
 
 
 class ScoreError(SafeSelectError, ValueError):
-    """The scores have the wrong type or form; change how you pass them."""
+    """The scores have the wrong type or form. Change how you pass them."""
 
 
 class InputError(SafeSelectError, ValueError):
-    """A file or a table cannot be read as requested; change the file or the column names."""
+    """A file or a table cannot be read as requested. Change the file or the column names."""
 
 
 class BudgetError(SafeSelectError, RuntimeError):
-    """The privacy budget does not allow this release; nothing is released.
+    """The privacy budget does not allow this release. Nothing is released.
 
     Attributes:
         scope: name of the scope of the ledger, if it is known.
@@ -51,7 +54,7 @@ class BudgetError(SafeSelectError, RuntimeError):
 
 
 class RepeatedRequest(BudgetError):
-    """The request was already charged; nothing is charged or drawn again.
+    """The request was already charged. Nothing is charged or drawn again.
 
     Attributes:
         scope: the names of the scopes of the call.
@@ -73,7 +76,7 @@ class RepeatedRequest(BudgetError):
 
 
 class LedgerError(SafeSelectError, RuntimeError):
-    """The ledger cannot be used, for example because it is full; nothing is released.
+    """The ledger cannot be used, for example because it is full. Nothing is released.
 
     A charge that was in progress may remain. It does not remain after `LedgerBusy`, and it does
     after `ChargeStands`.
@@ -88,13 +91,16 @@ class LedgerError(SafeSelectError, RuntimeError):
 
 
 class LedgerBusy(LedgerError):
-    """Another process or thread holds the lock of the ledger; nothing was charged. Try again."""
+    """Another process or thread holds the lock of the ledger.
+
+    Nothing was charged. Try again.
+    """
 
     try_again = True
 
 
 class ChargeStands(LedgerError):
-    """The charge is in the ledger and remains, but its answer is withheld.
+    """The ledger keeps the charge, but the answer is withheld.
 
     If the request has an outbox that contains the answer, `Ledger.finish` releases it. Otherwise
     the answer is lost.
@@ -109,19 +115,22 @@ class ChargeStands(LedgerError):
 
 
 class LedgerDamaged(LedgerError):
-    """A record is not valid; inspect the ledger before you release anything."""
+    """A record is not valid. Inspect the ledger before you release anything."""
 
 
 class LedgerRolledBack(LedgerError):
-    """A known record is missing: the ledger was replaced, or its end was cut."""
+    """A known record is missing. The ledger was replaced, or its last records were removed."""
 
 
 class SourceError(SafeSelectError, RuntimeError):
-    """The source of random bytes failed; there is no output, and the charge remains."""
+    """The source of random bytes failed. There is no output, and the charge remains."""
 
 
 class SafeSelectWarning(UserWarning):
-    """The call is allowed but is very likely a mistake, such as an epsilon above 10."""
+    """The call is allowed but is very likely a mistake.
+
+    An example is an epsilon above 10.
+    """
 
 
 def from_outside(error: BaseException) -> bool:

@@ -88,7 +88,9 @@ class Prepared(_One):
 
 @final
 class PermuteAndFlip(Prepared):
-    """A prepared `permute_and_flip`; each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `permute_and_flip`.
+
+    Each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, source,
@@ -113,8 +115,9 @@ class PermuteAndFlip(Prepared):
 
 @final
 class ExponentialMechanism(Prepared):
-    """A prepared `exponential_mechanism`; each call `mechanism(scores, labels=None)` is one
-    release.
+    """A prepared `exponential_mechanism`.
+
+    Each call `mechanism(scores, labels=None)` is one release.
 
     Args, Attributes, Raises: as for `PermuteAndFlip`.
 
@@ -130,8 +133,9 @@ class ExponentialMechanism(Prepared):
 
 @final
 class ExponentialMechanismBase2(_One):
-    """A prepared `exponential_mechanism_base2`; each `mechanism(scores, labels=None)` is one
-    release.
+    """A prepared `exponential_mechanism_base2`.
+
+    Each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         base: as for `exponential_mechanism_base2`, instead of epsilon and rho.
@@ -172,7 +176,9 @@ class ExponentialMechanismBase2(_One):
 
 @final
 class ReportNoisyMax(_One):
-    """A prepared `report_noisy_max`; each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `report_noisy_max`.
+
+    Each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         noise: "exponential", "laplace" or "gumbel"; there is no default.
@@ -213,7 +219,9 @@ class ReportNoisyMax(_One):
 
 @final
 class TopKMechanism(_Planned):
-    """A prepared `top_k`; each call `mechanism(scores, labels=None)` releases k candidates.
+    """A prepared `top_k`.
+
+    Each call `mechanism(scores, labels=None)` releases k candidates.
 
     Args:
         k: number of candidates that each call chooses, at least 1.

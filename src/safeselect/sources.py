@@ -62,7 +62,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 @final
 @own
 class CallbackSource(Guarded):
-    """Random bytes from a function of their number, XORed with bytes of the operating system.
+    """Random bytes from your function, XORed with bytes of the operating system.
 
     The function must return exactly n bytes, as `bytes`. Any other result and any exception become
     a `SourceError`. The function must set its own time limit. The requested sizes depend only on
@@ -134,7 +134,9 @@ def _check_arguments(function: object, name: object) -> None:
 @final
 @own
 class CombinedSource(Guarded):
-    """The XOR of two sources: uniform if either source is uniform and the two are independent.
+    """The XOR of two sources.
+
+    It is uniform if either source is uniform and the two are independent.
 
     It fails if either source fails. Each source is tested separately at start-up and at every
     request, and so is their XOR. This is mixing, not a construction of SP 800-90C.

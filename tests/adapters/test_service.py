@@ -215,7 +215,7 @@ def test_it_is_prepared_twice_signed_approved_and_witnessed(server: Server, tmp_
         assert connection.execute("SELECT head FROM witness.newest").fetchall() == [(head,)]
         place, hash_ = head.split(":")
         connection.execute("UPDATE witness.newest SET head = %s", (f"{int(place) + 5}:{hash_}",))
-    cut = pytest.raises(LedgerRolledBack, match="the end was cut")
+    cut = pytest.raises(LedgerRolledBack, match="its last records were removed")
     with closing(Witness(as_service)) as witness, cut:
         Ledger.open(store, signer=read_key(str(setup.key)), witness=witness)
     ledger.close()

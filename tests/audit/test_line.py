@@ -24,7 +24,7 @@ def test_what_is_absent_is_none_and_never_holds(
     code, lines, last = case.audit(capfdbinary, without=[f"--{name}" for name in left_out])
     missing = LEFT_OUT[left_out]
     assert (code, last) == (3, f"NOT ESTABLISHED: what was compared holds{missing}")
-    assert all(lines[name].startswith("none: None was given") for name in left_out)
+    assert all(lines[name].startswith(f"none: No {name} was given") for name in left_out)
 
 
 def test_without_signatures_a_log_holds_as_far_as_the_head_reaches(
@@ -32,7 +32,7 @@ def test_without_signatures_a_log_holds_as_far_as_the_head_reaches(
 ) -> None:
     code, lines, last = case.audit(capfdbinary)
     assert (code, last) == (0, UP_TO)
-    assert lines.pop("signatures").startswith("none: The ledger has no key")
+    assert lines.pop("signatures").startswith("none: The ledger is not signed")
     assert all(line.startswith("holds: ") for line in lines.values())
 
 

@@ -98,7 +98,7 @@ def test_a_head_from_before_the_release_does_not_cover_it(case: Case, capfdbinar
     case.head = f"{EARLIER}:{json.loads(case.log.splitlines()[EARLIER])['hash']}"
     code, lines, _ = case.audit(capfdbinary)
     assert (code, lines["head"][:12]) == (3, "not compared")
-    assert "3 records follow, with the release" in lines["head"]
+    assert "3 records follow.  The head does not cover them or the release." in lines["head"]
 
 
 def test_a_head_is_found_by_its_hash_alone(case: Case, capfdbinary: Run) -> None:
@@ -167,7 +167,7 @@ def test_who_knows_the_public_key_reaches_a_verdict(tmp_path: Path, capfdbinary:
     # Signatures are enough to know that the log is its owner's.
     code, lines, last = case.audit(capfdbinary, *key, without=["--head"])
     assert (code, last) == (0, "HOLDS: all 14 comparisons; none: head")
-    assert lines["head"].startswith("none: None was given")
+    assert lines["head"].startswith("none: No head was given")
     code, lines, last = case.audit(capfdbinary)
     reach = "what was compared holds up to record 6, which the head names"
     assert (code, last) == (3, f"NOT ESTABLISHED: {reach}; not compared: signatures")

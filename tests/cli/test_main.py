@@ -134,8 +134,8 @@ def test_help_explains_known_candidates_and_exit_codes(capsys: pytest.CaptureFix
     for meaning in (
         "0 success",
         "3 budget exceeded",
-        "5 the ledger",
-        "6 the ledger is busy",
+        "5 ledger not usable",
+        "6 ledger busy",
         "1 unexpected",
     ):
         for command in ("top-k", "select", "keys"):

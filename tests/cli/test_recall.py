@@ -87,7 +87,7 @@ def test_the_owner_appends_a_correction(run: Run, is_signed: bool) -> None:
     assert run("correct", "advisory.json", "l", *key)[0] == 2
     about: dict[str, Any] = {"advisory": "x", "sha256": "0" * 64, "reason": "y", "signer": signer}
     for charges in ([99], [-1], ["x"], []):
-        with pytest.raises(ValueError, match="record number of a charge"):
+        with pytest.raises(ValueError, match="record number of at least one charge"):
             correct("l", charges=charges, **about)
     correct("l", charges=[2] * 10_001, **about)
     kinds = [record.content["kind"] for record in Ledger.open("l").records()]

@@ -123,7 +123,7 @@ def test_values_are_measured_and_shown_in_each_form(
         assert code == 0
         shown[form] = out.splitlines()
         assert "guarantee epsilon = 4 in total (PureDP)" in said
-        assert "values: with noise of standard deviation 0.6" in said
+        assert "standard deviation of the noise: 0.6" in said
         assert "effective range" not in said
         assert "users" not in said
     assert [line.split("\t")[0] for line in shown[""]] == ["<heart>", "ear", "eye"]

@@ -210,12 +210,15 @@ def test_every_form_of_budget_is_raised_to_its_ceiling_and_no_further(
     [
         ({"after": "3"}, "to a value that is not allowed"),
         ({"after": "1/2"}, "to a value that is not allowed"),
-        ({"before": "1/2"}, "does not raise the limit that was in force"),
+        ({"before": "1/2"}, "does not raise the current limit"),
         ({"caps": {"epsilon": "3"}}, "states caps that differ"),
         ({"caps": {}}, "states caps that differ"),
         ({"caps": {"epsilon": "2", "rho": "1"}}, "states caps that differ"),
         ({"limit": "delta"}, "raises a limit that cannot be raised"),
-        ({"limit": "max_refusals", "before": "1", "after": "2"}, "does not raise the limit"),
+        (
+            {"limit": "max_refusals", "before": "1", "after": "2"},
+            "does not raise the current limit",
+        ),
         (
             {"scope": "b", "limit": "rho", "before": "1", "after": "2"},
             "to a value that is not allowed",

@@ -102,11 +102,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"delta": "1e-6"}, "got delta"),
     ({"epsilon": 1, "rho": 1}, "got epsilon, rho"),
     ({"epsilon": LONGEST + 1}, "epsilon must have at most 1024 bits"),
-    ({"epsilon": 1, "own_delta": "1e-6"}, "own_delta is the part .* from 0 to delta"),
-    ({**MILLIONTH, "own_delta": "2e-6"}, "own_delta is the part .* from 0 to delta"),
+    ({"epsilon": 1, "own_delta": "1e-6"}, "own_delta requires delta and must be from 0 to delta"),
+    ({**MILLIONTH, "own_delta": "2e-6"}, "own_delta requires delta and must be from 0 to delta"),
     ({**MILLIONTH, "own_delta": -1}, "own_delta must be at least zero"),
     ({**MILLIONTH, "own_delta": 1}, "own_delta must be less than 1"),
-    ({"rho": 1, "delta": "1e-6", "own_delta": "1e-7"}, "with rho it must equal delta"),
+    ({"rho": 1, "delta": "1e-6", "own_delta": "1e-7"}, "with rho, it must equal delta"),
     (
         {"epsilon": 1, "ceiling": 2},
         r"ceiling must map epsilon to a number, such as \{'epsilon': 2\}",
@@ -449,7 +449,7 @@ def more(name: str, by: Fraction) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-NO_BUDGET, CAPS = ("has no valid budget", "record 1 states caps that differ from its budget")
+NO_BUDGET, CAPS = ("has no valid budget", "record 1 states caps that differ from those")
 LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (set_("terms", "budget", "weights", ["4/5", "1/10", "1/5"]), NO_BUDGET),
     (set_("terms", "budget", "excesses", ["22", "22", "110"]), NO_BUDGET),

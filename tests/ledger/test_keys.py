@@ -236,7 +236,7 @@ FORGED: list[tuple[Any, Any, str]] = [
     (lambda record: None, OLD, "the signature of record . is wrong"),
     (by(NEW), NEW, "not signed by the key that it replaces"),
     (by(NEW, signer=ANYBODY), EVE, "not signed by the key that it replaces"),
-    (by(OLD, replaces=EVE.public_key.hex()), NEW, "does not replace the key that was in force"),
+    (by(OLD, replaces=EVE.public_key.hex()), NEW, "does not replace the current key"),
     (by(OLD, signer=key_of(OLD)), OLD, "already signed records"),
     (by(OLD, signer=key_of(ANN)), ANN, "lets an approver's key sign"),
     (by(OLD, signer=key_of(NEW) | {"algorithm": "x"}), NEW, "does not name an Ed25519 key"),

@@ -134,9 +134,9 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
         ({"limit": "epsilon"}, "that cannot be raised"),
         ({"scope": "b"}, "that cannot be raised"),
         ({"approvals": ["x"]}, "has approvals, but the ledger has no approvers"),
-        ({"after": "1"}, "does not raise the limit"),
-        ({"before": "7"}, "does not raise the limit"),
-        ({"caps": {"epsilon": "9"}}, "does not raise the limit"),
+        ({"after": "1"}, "does not raise the current limit"),
+        ({"before": "7"}, "does not raise the current limit"),
+        ({"caps": {"epsilon": "9"}}, "does not raise the current limit"),
         ({"after": "10000000"}, "out of bounds"),
     ):
         path.write_bytes(whole)

@@ -149,7 +149,7 @@ def test_no_good_record_and_another_kind_of_file(tmp_path: Path) -> None:
     for content in (b"", b"x\n", b"\n", spoil(made(tmp_path / "m")[0])):
         path.write_bytes(content)
         path.chmod(0o600)
-        with pytest.raises(LedgerDamaged, match="no records"):
+        with pytest.raises(LedgerDamaged, match="the ledger is empty"):
             repair(path)
         assert path.read_bytes() == content
 
@@ -222,7 +222,7 @@ def test_the_command_repairs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr()
     assert said.out == f"{Ledger.open(path).head}\n"
     assert "l.torn-" in said.err
-    assert "charge again" in said.err
+    assert "make their charges again" in said.err
     assert main(["ledger", "verify", str(path)]) == 0
 
 

@@ -224,7 +224,7 @@ REFUSED: dict[str, list[str]] = {
     "a mapping's keys are its labels": ["unknown_domain_top_k(COUNTS, labels=['a'], **LIST)"],
     "counts require labels=": ["unknown_domain_top_k([SECRET], **LIST)"],
     "labels must be a list, got set": ["unknown_domain_top_k([SECRET], labels={'a'}, **LIST)"],
-    "labels must have one label for each score, in the same order, got 2 for 3": [
+    "labels must contain one label for each score, in the same order, got 2 labels for 3 scores": [
         "select_many([THREE], labels=['a', 'b'], **ONE)",
         "permute_and_flip(THREE, labels=['a', 'b'], **ONE)",
     ],
@@ -246,7 +246,7 @@ REFUSED: dict[str, list[str]] = {
             "[1, 1, Fraction(1, 2**4097)]",
         )
     ],
-    "weights= requires the exponential mechanism (exponential_mechanism, or mechanism=": [
+    "weights= requires the exponential mechanism, or a single permute-and-flip": [
         "permute_and_flip(THREE, weights=[1, '1/2', 1], **ONE)",
         "top_k(THREE, k=2, mechanism='permute_and_flip', weights=[1, 2, 1], **ONE)",
         "top_k(THREE, k=1, mechanism='one_shot_exponential', weights=[1, 2, 1], **ONE)",
@@ -264,7 +264,7 @@ REFUSED: dict[str, list[str]] = {
         f"select_many({scores}, **ONE)"
         for scores in ("np.zeros((2, 2, 2), int)", "np.array(THREE)", "np.ma.array([THREE])")
     ],
-    "scores must be a list, a tuple, a dict, a plain NumPy array, or a pandas": [
+    "scores must be a list, tuple, dict, plain NumPy array or data frame column": [
         "permute_and_flip({SECRET}, **ONE)",
         "permute_and_flip(None, **ONE)",
         "permute_and_flip(np.ma.array(THREE), **ONE)",
@@ -316,7 +316,7 @@ REFUSED: dict[str, list[str]] = {
     "neighbours must be 'add_remove' or 'replace_one'": [
         "quantile([1], neighbours='both', **GRID)"
     ],
-    "lowest and highest, the ends of the grid, are required": [
+    "pass lowest and highest, the ends of the grid": [
         "quantile([SECRET], **{**GRID, 'lowest': None})"
     ],
     "highest must be a date": ["quantile([SECRET], **{**GRID, 'lowest': DAY})"],
@@ -369,7 +369,9 @@ REFUSED: dict[str, list[str]] = {
         "explain_keys(['1e-9'], '1e-7')",
         "explain_keys(['1e-9'], '1e-7', keys_per_user=3)",
     ],
-    "keys_per_user compares caps": ["explain_keys([1], '1e-7', keys_per_user=3, max_partitions=2)"],
+    "keys_per_user cannot be used with": [
+        "explain_keys([1], '1e-7', keys_per_user=3, max_partitions=2)"
+    ],
     "keys_per_user must include at least one user": ["explain_keys([1], '1e-7', keys_per_user={})"],
     "groups_per_user must include at least one user": [
         "explain_groups(**{**GROUPS, 'groups_per_user': {}})"

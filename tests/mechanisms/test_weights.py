@@ -101,6 +101,18 @@ def test_equal_weights_are_one_column_whatever_they_are_written_as(given):
     assert exact == [[rational(cell, "weights", zero=True) for cell in given[-1]]] * len(read)
 
 
+@pytest.mark.parametrize(("kind", "words"), [(np.float16, np.uint16), (np.float32, np.uint32)])
+def test_short_floats_are_the_decimals_that_they_print(kind, words):
+    every = np.arange(1 << 15, dtype=words)
+    if kind is np.float32:  # ends of each power of two, and others between 2**-55 and 2**30
+        some = np.random.default_rng(1).integers(72 << 23, 157 << 23, 50_000)
+        every = np.concatenate([(every >> 7 << 23) + (every % 128) - 64, some]).astype(words)
+    floats = every.view(kind)
+    floats = floats[np.isfinite(floats) & (floats >= 0)]
+    assert floats.size > 31_000
+    assert GivenWeights.read(floats).cells.tolist() == list(map(float, map(str, floats)))
+
+
 @pytest.mark.parametrize("extreme", [[Fraction(2) ** -2000, 2**2096], [0, 1]])
 def test_weights_may_differ_by_the_factor_that_the_message_names(extreme):
     ExponentialMechanism(epsilon=1, sensitivity=1, weights=extreme)

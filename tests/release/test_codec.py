@@ -210,7 +210,7 @@ def test_the_schemas_are_closed_and_name_their_shape() -> None:
 
 def test_the_schema_of_anything_else_is_refused() -> None:
     for wrong in (int, "safeselect.top-k/1", None):
-        with pytest.raises(ParameterError, match="the class of a release"):
+        with pytest.raises(ParameterError, match="must be one of the classes"):
             json_schema(wrong)  # type: ignore[arg-type]
 
 

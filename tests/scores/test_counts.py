@@ -76,7 +76,7 @@ def test_users_count_for_more_items_than_the_noise_covers(noise: str) -> None:
 
 def test_counts_that_do_not_say_how_many_places_there_are() -> None:
     for counts, labels in ((FOUND, None), ([4711], ["Zebedee"])):
-        with pytest.raises(ParameterError, match="places= is required: 'all'") as caught:
+        with pytest.raises(ParameterError, match="pass places='all'") as caught:
             ask(counts, labels=labels, k_bar=3)
         assert "4711" not in str(caught.value)
     with pytest.raises(ParameterError, match="these counts already state their places"):

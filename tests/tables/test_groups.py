@@ -160,8 +160,8 @@ def test_one_release_is_one_charge(tmp_path: Path):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"groups": None}, ParameterError, "the groups are required"),
-        ({"groups_are_public": True}, ParameterError, "the groups are required"),
+        ({"groups": None}, ParameterError, "pass groups="),
+        ({"groups_are_public": True}, ParameterError, "pass groups="),
         ({"groups": ["May", "May"]}, InputError, "group 2 repeats group 1"),
         ({"groups": []}, InputError, "the list of groups is empty"),
         ({"max_groups": 0}, ParameterError, "max_groups must be"),

@@ -92,7 +92,7 @@ class Composition:
 def compose(
     guarantees: Iterable[Accounted], delta: Number | None = None, precision: Number | None = "1e-6"
 ) -> Composition:
-    """Return the strongest proved guarantee of a list of releases, and the theorem that proves it.
+    """Return the strongest proved guarantee for a list of releases, and its theorem.
 
     Fix the list before the first release. You may choose the mechanisms and their data after seeing
     earlier releases. If you also choose the guarantees in this way, use a ledger.
@@ -136,7 +136,7 @@ def compose(
 def compose_delta(
     guarantees: Iterable[Accounted], epsilon: Number, precision: Number = "1e-6"
 ) -> Composition:
-    """Return the smallest proved delta at an epsilon, and the theorem that proves it.
+    """Return the smallest proved delta at an epsilon, and its theorem.
 
     This is `compose` for a given epsilon. `lower` of the result is a lower bound on delta. The
     guarantee is PureDP(epsilon) if no delta is needed.
@@ -202,7 +202,7 @@ def calibrate(
     """
     if not any(family is kind for kind in _FAMILIES):
         names = ", ".join(kind.__name__ for kind in _FAMILIES)
-        raise ParameterError(f"family must be one of {names}; got {describe(family)}")
+        raise ParameterError(f"family must be one of {names}, got {describe(family)}")
     cost = PrivacyCost.read(epsilon, delta, rho)
     count = integer(k, "k", minimum=1, maximum=MOST_PARTS)
     near = None if precision is None else rational(precision, "precision")

@@ -20,7 +20,7 @@ FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
 
 @dataclass(frozen=True, slots=True)
 class GaussianDP:
-    """mu-GDP: neighbours are at most as easy to distinguish as N(0, 1) and N(mu, 1).
+    """mu-GDP: neighbours are no easier to distinguish than N(0, 1) and N(mu, 1).
 
     A number of sensitivity s with Gaussian noise of standard deviation sigma has mu = s / sigma.
     The squares add up, so the guarantee holds mu**2, a rational where s and sigma**2 are.
@@ -70,7 +70,10 @@ class GaussianDP:
         return min(Fraction(1), above_zero(lambda precision: self.tails(at, precision)[0]))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return the smallest epsilon at this delta, with a relative error of at most 2**-40."""
+        """Return the smallest epsilon at this delta.
+
+        The relative error is at most 2**-40.
+        """
         at = rational(delta, "delta", below=1)
         if self.delta(0) <= at:
             return ApproximateDP(Fraction(0), at)
@@ -86,8 +89,11 @@ class GaussianDP:
         return normal(half - epsilon / mu)
 
     def tails(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        """Return enclosures of delta at this epsilon and of the probability of a larger loss on the
-        neighbouring data set."""
+        """Return enclosures of two probabilities.
+
+        The first is delta at this epsilon. The second is the probability of a larger loss on
+        the neighbouring data set.
+        """
         mu, half = _scale(self.mu_squared, precision)
         at = Interval.of(epsilon, precision)
         moved = at / mu

@@ -87,7 +87,10 @@ def _delta(law: KnownLaw, epsilon: object) -> Fraction:
 
 
 def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
-    """Return the smallest epsilon at this delta, with a relative error of at most 2**-40."""
+    """Return the smallest epsilon at this delta.
+
+    The relative error is at most 2**-40.
+    """
     at = rational(delta, "delta", below=1)
     atoms = _known(law)
     goal = (at.numerator << _BITS) // at.denominator
@@ -105,8 +108,10 @@ def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
-    """An integer that changes by at most `shift`, plus noise with P(x) proportional to
-    e**(-epsilon * |x|).
+    """An integer with discrete Laplace noise.
+
+    The integer changes by at most `shift` between neighbours. The probability of noise x is
+    proportional to e**(-epsilon * |x|).
 
         DiscreteLaplace("1/2", shift=3)
 
@@ -148,8 +153,10 @@ class DiscreteLaplace:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the losses: the largest for values up to 0, the smallest for values from `shift`
-        on."""
+        """Return the privacy losses and their probabilities.
+
+        Values up to 0 have the largest loss. Values from `shift` on have the smallest loss.
+        """
         ratio = (-Interval.of(self.epsilon, bits + 64)).exp()
         outside = 1 / (1 + ratio)
         chances = [outside]
@@ -165,8 +172,10 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """An integer that changes by at most `shift`, plus noise with P(x) proportional to
-    e**(-x**2 / (2 * sigma2)).
+    """An integer with discrete Gaussian noise.
+
+    The integer changes by at most `shift` between neighbours. The probability of noise x is
+    proportional to e**(-x**2 / (2 * sigma2)).
 
         DiscreteGaussian(9) # a count with a standard deviation slightly below 3
 
@@ -210,7 +219,10 @@ class DiscreteGaussian:
         return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the losses of all values except two tails with a probability below 2**-bits."""
+        """Return the privacy losses and their probabilities.
+
+        Two tails with a probability below 2**-bits are left out.
+        """
         precision = bits + 64
         # e**(-r**2 / (2 sigma2)) <= 2**-bits, as ln 2 < 7/10.
         r = isqrt(int(2 * self.sigma2 * bits * 7 / 10)) + 2
@@ -235,7 +247,9 @@ class DiscreteGaussian:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse:
-    """One of n answers: with probability p a uniformly random answer, otherwise the true answer.
+    """Randomized response with n answers.
+
+    With probability p, the answer is uniformly random. Otherwise it is the true answer.
 
         RandomizedResponse("1/4", n=5)
 
@@ -277,7 +291,11 @@ class RandomizedResponse:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the losses of the true answer, the other data set's answer and all others."""
+        """Return the privacy losses and their probabilities.
+
+        They are the losses of the true answer, of the other data set's answer and of all other
+        answers.
+        """
         precision, other = bits + 64, self.p / self.n
         low, high = self._loss(precision).fractions()
         chances = 1 - self.p + other, (self.n - 2) * other, other

@@ -123,8 +123,9 @@ class Repeated(Repetition):
         return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return ApproximateDP at delta: the epsilon of one run at delta / E[K] plus a shift, or
-        the pure bound.
+        """Return an ApproximateDP guarantee at this delta.
+
+        Its epsilon is the epsilon of one run at delta / E[K] plus a shift, or the pure bound.
 
         `compose` with this delta finds the least epsilon that is known.
         """
@@ -133,7 +134,10 @@ class Repeated(Repetition):
         return _approximate(self, at, less)
 
     def mean_runs(self, precision: int) -> Interval:
-        """Return an enclosure of E[K] = eta * (1 - gamma) / (gamma * (1 - gamma**eta)) > 1."""
+        """Return an enclosure of E[K], the mean number of runs.
+
+        It is eta * (1 - gamma) / (gamma * (1 - gamma**eta)) > 1.
+        """
         log = Interval.of(self.gamma, precision).log()
         odds = (1 - self.gamma) / self.gamma
         if not self.eta:
@@ -144,13 +148,18 @@ class Repeated(Repetition):
     most_likelier = mean_runs
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """Return the moment of one run plus the shift at this order plus ln E[K]."""
+        """Return the logarithm of a moment of the best run.
+
+        It is the moment of one run plus the shift at this order plus ln E[K].
+        """
         return one + excess * self.shift + self.mean_runs(one.precision).log()
 
 
 @dataclass(frozen=True, slots=True)
 class PoissonRepeated(Repetition):
-    """The guarantee of the best of K runs, where K follows a Poisson law; K = 0 gives no output.
+    """The guarantee of the best of K runs, where K follows a Poisson law.
+
+    If K is 0, there is no output.
 
     The likelihood ratio of the best run is that of one run times a factor of at most e**shift, on
     at most `mean` times the probability.  "Nothing" has the same probability on all data.
@@ -198,8 +207,9 @@ class PoissonRepeated(Repetition):
         return _shift_of_poisson(self.base, self.mean)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return ApproximateDP at delta: the epsilon of one run at delta / mean plus a shift, or
-        the pure bound.
+        """Return an ApproximateDP guarantee at this delta.
+
+        Its epsilon is the epsilon of one run at delta / mean plus a shift, or the pure bound.
 
         `compose` with this delta finds the least epsilon that is known.
         """
@@ -209,11 +219,14 @@ class PoissonRepeated(Repetition):
         return _approximate(self, at, at / self.mean)
 
     def most_likelier(self, precision: int) -> Interval:
-        """Return an enclosure of the mean of K plus the probability of no run."""
+        """Return an enclosure of E[K] + P(K = 0)."""
         return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """Return ln(P(K = 0) + mean * e**s), where s is the moment of one run plus a correction."""
+        """Return the logarithm of a moment of the best run.
+
+        It is ln(P(K = 0) + mean * e**s), where s is the moment of one run plus a correction.
+        """
         mean = Interval.of(self.mean, one.precision)
         # (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
         change = change_of(self.base, 1 / excess + 1)

@@ -276,15 +276,15 @@ def _bounds(bounds: object, count: int, dimensions: int) -> list[tuple[Fraction,
     """The lowest and the highest point for each output."""
     if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
         raise ParameterError(
-            "bounds must be a pair (lowest, highest) chosen without looking at the data, because "
-            f"computed bounds reveal the smallest and largest values; got {describe(bounds)}"
+            "bounds must be a pair (lowest, highest) chosen without looking at the data, got "
+            f"{describe(bounds)}"
         )
     lowest, highest = ([rational(each, "bounds", signed=True) for each in _each(e)] for e in bounds)
     sizes = {1, count} if dimensions == 1 else {1}
     if len(lowest) not in sizes or len(highest) not in sizes:
         raise ParameterError(
-            "each end of bounds must be one number or, if axis leaves one dimension, one number "
-            "for each output"
+            "each end of bounds must be one number, or one number for each output if axis leaves "
+            "one dimension"
         )
     pairs = [(lowest[place % len(lowest)], highest[place % len(highest)]) for place in range(count)]
     if any(low >= high for low, high in pairs):

@@ -63,8 +63,7 @@ def create_partition_selection_strategy(
     if kind != _OURS or kind is strategy:
         raise ParameterError(
             f"strategy must be PartitionSelectionStrategy.{_OURS}, got {describe(kind)}; omit "
-            "partition_selection_strategy= and post_aggregation_thresholding=, which keep no "
-            "more partitions"
+            "partition_selection_strategy= and post_aggregation_thresholding="
         )
     return partition_strategy(
         epsilon=epsilon,

@@ -12,14 +12,14 @@ from safeselect.ledger.record import BARE_HEAD, commitment, head_of, read_head
 from safeselect.release.results import Answers, Release
 
 _UNSIGNED = (
-    "The ledger has no key: only a head shows that it was rewritten.  Whoever writes it and gives "
-    "you the head too can restate the output (labels, positions, counts, gaps, points, values), "
-    "the cost with all that follows from it, the mechanism as one of the same form, the declared "
-    "sensitivity with its range, and what "
-    "nothing else depends on: candidates, threshold, minimize, grids, score_error, "
-    "weights, split, margins, gamma, queries, max_rows, max_contributions and quantiles, k of one "
-    "draw or session, k_bar and groups_per_user of groups, pre_threshold of a strategy, unit, "
-    "time, source, purpose and platform."
+    "The ledger is not signed, so only a head shows that it was rewritten.  Anyone who writes it "
+    "and also gives you the head can restate the output (labels, positions, counts, gaps, points, "
+    "values), the cost and everything that follows from it, the mechanism (as one of the same "
+    "form), the declared sensitivity and its range, and everything on which nothing else depends: "
+    "candidates, threshold, minimize, grids, score_error, weights, split, margins, gamma, queries, "
+    "max_rows, max_contributions and quantiles, k of one draw or session, k_bar and "
+    "groups_per_user of groups, pre_threshold of a strategy, unit, time, source, purpose and "
+    "platform."
 )
 
 
@@ -37,7 +37,7 @@ def replayed(file: str | Store) -> tuple[Checker, list[Record], Line]:
         raise InputError(f"the file {file!r} cannot be read") from None
     except LedgerDamaged as error:
         wrong = f"It is damaged: {error}."
-    said = f"The {len(records)} records of ledger {checker.ledger} follow from each other"
+    said = f"The {len(records)} records of ledger {checker.ledger} are consistent"
     torn = f"  {checker.unfinished} bytes of an unfinished write are ignored."
     facts = "hashes, order, totals, caps, nonces and outcomes."
     line = found("log", wrong, f"{said}: {facts}{torn if checker.unfinished else ''}")
@@ -55,7 +55,7 @@ def signed(file: str | Store, checker: Checker, public_key: bytes | None, whole:
         return found(what, "A key was given, but the log is not signed.", "")
     named = f"{key.get('algorithm')} key {key.get('key_id')}"
     if public_key is None:
-        said = f"The records are signed with {named}; give --public-key."
+        said = f"The records are signed with {named}.  To check this, pass --public-key."
         return Line(what, "not compared", said)
     again, wrong = Checker([public_key]), None
     try:
@@ -85,20 +85,20 @@ def reaches(head: str | None, records: Sequence[Record], place: int, is_signed: 
             return found(what, said, "")
     named = read_head(head)
     if named is None:
-        said = "None was given (--head), so a removed end cannot be detected"
-        return Line(what, "none", said + ("." if is_signed else ", or all of it rewritten."))
+        said = "No head was given (--head), so records could be missing at the end."
+        return Line(what, "none", said if is_signed else f"{said}  All could be rewritten, too.")
     seq, hash_ = named
     if seq >= len(records):
         return found(what, f"It names record {seq}, but the log ends before it.", "")
     if records[seq].hash != hash_:
         return found(what, f"Record {seq} differs from the head: the log was rewritten.", "")
-    said = f"It names record {seq}, which {len(records) - seq - 1} records follow"
+    said = f"It names record {seq}, and {len(records) - seq - 1} records follow"
     if is_signed:
         return found(what, None, f"{said}.")
     if seq < place:
-        return Line(what, "not compared", f"{said}, with the release, for which nothing vouches.")
+        return Line(what, "not compared", f"{said}.  The head does not cover them or the release.")
     reach = f" up to record {seq}, which the head names"
-    return Line(what, "holds", f"{said}, for which nothing vouches.", reach)
+    return Line(what, "holds", f"{said}.  The head does not cover them.", reach)
 
 
 def uncommitted(release: Release, ledger: str, records: Sequence[Record]) -> str | None:

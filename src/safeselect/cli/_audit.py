@@ -72,8 +72,10 @@ RELEASE  file with a release in JSON
 """),
     _state,
     """\
-The text is computed from the release alone. To check the release itself, use safeselect audit. For
-example: safeselect statement release.json
+The text is computed from the release alone. To check the release, use safeselect audit.
+
+For example:
+safeselect statement release.json
 """,
 )
 AUDIT = Command(
@@ -87,13 +89,15 @@ RELEASE  file with a release in JSON, including its receipt
 --certificate-key HEX hex  public Ed25519 key of a signed certificate, as published by its signer
 --public-key HEX hex  public Ed25519 key of a signed ledger, as published by its owner
 --by TEXT  name of the auditor, shown on the page
---html  print a page with the verdict, promise, budget, missing evidence and limits of an audit
+--html  print an HTML page with the verdict, the budget and the limits of the audit
 | --json  print the same content as JSON
 """),
     _run,
     """\
-Prints one comparison per line, then the verdict. An unsigned log is evidence only up to the given
-head. The documentation lists the limits of an audit on its page 'Audit'. For example:
+Prints one line for each comparison, and then the verdict. An unsigned log is evidence only up to
+the given head.
+
+For example:
 safeselect audit release.json --log budget.ledger --head 12:...
 """,
 )

@@ -30,28 +30,28 @@ from safeselect.ledger import Balance
 EXAMPLE = declare("""
 -n N integer  number of candidates in the example (default: 10 times K)
 --gap G  difference between the scores of the K best candidates and the scores of the others
---sensitivity S  largest change of any one score (default: 1, together with --monotonic)
-| --range R  instead of --sensitivity: largest difference between the changes of two scores
---monotonic  between neighbouring data sets, no two scores move in opposite directions
+--sensitivity S  largest change of any one score (default: 1, with --monotonic)
+| --range R  largest difference between the changes of two scores; replaces --sensitivity
+--monotonic  assume that no two scores move in opposite directions between neighbours
 """)
 ASKED = (*HOW_MANY, *TOTAL, *EXAMPLE, *GRID)
 COMPARED = declare("--epsilon E several required  one or more total costs, such as 0.5 1 2")
 IN_GROUPS = declare("--max-groups C integer =1  count each user in at most C groups (default: 1)")
 GROUPS = declare("""
---delta D  total delta, for use with --epsilon; required for an unknown domain
+--delta D  total delta; required for an unknown domain
 --groups N integer required  number of groups
---groups-per-user M integer required  number of groups that a typical user is in
---known  make the comparison for a public set of candidates
---mechanism NAME {permute_and_flip,exponential}  mechanism to compare; only with --known
+--groups-per-user M integer required  number of groups of a typical user
+--known  assume that the set of candidates is public
+--mechanism NAME {permute_and_flip,exponential}  mechanism to compare; requires --known
 """)
 PER_USER = declare("--keys-per-user M integer  compare both laws of --noise for M items per user")
 BUDGETED = (
     declare("""
-FILE optional  ledger (or pass --budget instead)
+FILE optional  ledger; omit it if you pass --budget
 --scope NAME  scope of the ledger
---budget NUMBER several  budget without a ledger: epsilon, and optionally delta and own delta
+--budget NUMBER several  budget without a ledger: epsilon, then optionally delta and own delta
 each release
---k-bar N integer  number of items considered, if the domain is unknown
+--k-bar N integer  number of items considered in an unknown domain
 """)
     + HOW_MANY
     + TOTAL
@@ -79,7 +79,7 @@ def _plan(plan: Callable[..., Plans], own: tuple[Option, ...], options: argparse
 def _fits(options: argparse.Namespace) -> int:
     """Print how many releases of one kind fit, before the first of them."""
     if (options.budget is None) == (options.file is None) or (options.budget and options.scope):
-        raise ParameterError("pass a ledger and --scope, or pass --budget without them")
+        raise ParameterError("pass either a ledger and --scope, or --budget")
     if options.budget is None:
         balance = opened(options).balance(options.scope or "")
     else:
@@ -92,7 +92,9 @@ def _fits(options: argparse.Namespace) -> int:
     elif {asked.pop("rho"), asked.pop("mechanism")} == {None}:
         call = partial(unknown_domain_top_k, Counts({}, places="all"), k_bar=options.k_bar, **asked)
     else:
-        raise ParameterError("--k-bar requires --epsilon and --delta, without --rho or --mechanism")
+        raise ParameterError(
+            "--k-bar requires --epsilon and --delta, and cannot be used with --rho or --mechanism"
+        )
     write(f"{balance}\n{balance.forecast(lambda scope: call(ledger=scope))}\n")
     return 0
 
@@ -115,19 +117,19 @@ EXPLAIN = Command(
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "compute how many users an item needs to appear in the output of top-k (unknown domain)",
+    "compute how many users an item must have to appear in the output of top-k",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "compute how many users an item needs in a group, for each value of --max-groups",
+    "compute how many users an item must have in a group, for each value of --max-groups",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )
 EXPLAIN_KEYS = _planning(
     explain_keys,
-    "compute how many users an item needs to appear in the output of safeselect keys",
+    "compute how many users an item must have to appear in the output of safeselect keys",
     (*DELTA, *CAPPED, *PER_USER),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )
@@ -137,7 +139,9 @@ PLAN = Command(
     (*BUDGETED, *HEAD),
     _fits,
     about="""\
-Charges nothing and reads no data. For example:
+Charges nothing and reads no data.
+
+For example:
 safeselect ledger plan --budget 1 1e-6 -k 5 --epsilon 1/10 --mechanism exponential
 """,
 )

@@ -22,12 +22,12 @@ from safeselect.ledger.restoring import append, kept_records, repair
 from safeselect.ledger.signing import Signer, approve
 from safeselect.release.page import shown
 
-_NEW_HEAD = "the new head is above"
+_NEW_HEAD = "the line above is the new head"
 FILE = declare("FILE  ledger: a file or a PostgreSQL URL")
 HEAD = declare("--head HEAD  a previously published head of the ledger")
 SCOPE = declare("--scope NAME required  name of the scope, such as the name of a data set")
 PUBLIC_KEYS = declare("""
---public-key HEX hex repeated  public Ed25519 key of a signed ledger; pass all keys that it has used
+--public-key HEX hex repeated  public Ed25519 key of a signed ledger; repeat the option for each key
 """)
 SHOWN = PUBLIC_KEYS + declare("""
 --html  print a detailed HTML page for an auditor
@@ -39,13 +39,13 @@ BUDGET = declare("""
 --unit UNIT required  unit of privacy, such as person
 --neighbours NAME required  definition of neighbours: add_remove, replace_one or your own words
 --epsilon E  total epsilon of all releases of the scope
---delta D  total delta, with --epsilon or --rho; with --epsilon, it allows all kinds of releases
+--delta D  total delta of all releases of the scope
 --own-delta D  part of delta that is reserved for releases with their own delta (default: a quarter)
---rho R  instead of --epsilon: total rho (zCDP) of all releases of the scope
+--rho R  total rho (zCDP) of all releases of the scope; replaces --epsilon
 """)
-CEILING = declare("--ceiling N  highest epsilon or rho that approvers may set; part of the promise")
+CEILING = declare("--ceiling N  highest epsilon or rho that approvers may set")
 APPROVERS = declare("""
---approver HEX hex repeated  public Ed25519 key of an approver of new scopes and raised limits
+--approver HEX hex repeated  public Ed25519 key of an approver
 --approvals-needed N integer  number of approvers who must sign (default: all)
 """)
 WITHIN = declare("--within N integer =1000  number of records after which approvals expire")
@@ -65,7 +65,7 @@ CHARGED = declare("""
 ledger
 --ledger FILE  ledger file from safeselect ledger create, or a PostgreSQL URL
 --scope NAME repeated  scope to charge; several scopes are charged together or not at all
---purpose TEXT  purpose of the release, one line for the record (default: the name of the command)
+--purpose TEXT  purpose of the release, for the record (default: the name of the command)
 --head HEAD  a previously published head of the ledger
 """)
 
@@ -93,7 +93,7 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
 def _create(options: argparse.Namespace) -> int:
     people = {"approvers": options.approver or (), "approvals_needed": options.approvals_needed}
     ledger = Ledger.create(place_of(options.file), {options.scope: _budget(options)}, **people)
-    return _done(ledger.head, f"created ledger {ledger.id}; its head is above")
+    return _done(ledger.head, f"created ledger {ledger.id}; the line above is its head")
 
 
 def _budget(options: argparse.Namespace) -> Budget:
@@ -121,7 +121,7 @@ def _reopen(options: argparse.Namespace) -> int:
 
 def _repair(options: argparse.Namespace) -> int:
     kept = repair(options.file, head=options.head)
-    said = f"moved the lines after the last valid one to {shown(kept)}; charge again what those did"
+    said = f"moved the lines after the last valid line to {shown(kept)}; make their charges again"
     return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
 
 
@@ -146,7 +146,8 @@ def _propose(options: argparse.Namespace) -> int:
         proposal = propose.reopening(options.scope, reason=options.reason)
     until = proposal.content["until"]
     return _done(
-        proposal.text, f"approvers must read and sign this; it expires after record {until}"
+        proposal.text,
+        f"approvers must read and sign this proposal; it expires after record {until}",
     )
 
 
@@ -209,7 +210,7 @@ def _registry(options: argparse.Namespace) -> int:
 
 
 def _all_fine(checker: Checker, head: str | None = None) -> int:
-    parts = [f"all {checker.count} records are consistent with each other"]
+    parts = [f"all {checker.count} records are consistent"]
     if checker.signer and checker.public_keys:
         parts.append("signatures checked")
     elif checker.signer:
@@ -232,7 +233,9 @@ def checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     with reading(options.file):
         records = list(kept_records(place_of(options.file), checker))
     if bare and options.head not in {record.hash for record in records}:
-        raise LedgerRolledBack("no record matches the published head: the end was cut or rewritten")
+        raise LedgerRolledBack(
+            "no record matches the published head; records were removed or rewritten"
+        )
     return checker, records
 
 
@@ -276,7 +279,7 @@ the password in PGPASSWORD or ~/.pgpass.
         ),
         _action(
             "append",
-            "complete an older copy of a ledger with the lines that its witness kept",
+            "add the lines that a witness kept to an older copy of a ledger",
             _append,
             LINES + PUBLIC_KEYS,
             " witness.jsonl",
@@ -310,7 +313,7 @@ the password in PGPASSWORD or ~/.pgpass.
             APPROVED,
             " proposal.json approval.json",
         ),
-        _action("show", "print the state of each scope and all charges", _show, SHOWN),
+        _action("show", "print all charges and the state of each scope", _show, SHOWN),
         _action("export", "print all records, one JSON object per line", _export, PUBLIC_KEYS),
         _action("verify", "check all records of a ledger or an exported log", _verify, PUBLIC_KEYS),
         _action(

@@ -57,11 +57,11 @@ class Command:
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 _LINE = re.compile(r"(\| )?(-\S+|[A-Z]+)((?: \S+)*)  +(.*)")
 _EXIT_CODES = """
---options FILE reads options from a file, written as on the command line; # begins a comment
+--options FILE reads options from FILE, in which # begins a comment
 
-exit codes: 0 success; 1 unexpected error, or verify found a difference; 2 wrong command line or
-input file; 3 budget exceeded, or a check of records or of a release failed; 4 the source of
-randomness failed; 5 the ledger cannot be used; 6 the ledger is busy (try again)
+exit codes: 0 success; 1 unexpected error or difference found by verify; 2 wrong command line or
+input file; 3 budget exceeded or check failed; 4 source of randomness failed; 5 ledger not usable;
+6 ledger busy (try again)
 """
 
 
@@ -137,7 +137,7 @@ def build_parser(commands: tuple[Command, ...]) -> argparse.ArgumentParser:
     """Return the parser of these commands; what it parses says which `command`, and has `run`."""
     parser = _Parser(
         prog="safeselect",
-        description="Choose good candidates from private data under differential privacy.",
+        description="Select high-scoring candidates from private data under differential privacy.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")

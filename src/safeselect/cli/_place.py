@@ -28,7 +28,8 @@ def refuse_password(word: str) -> None:
     found = _URL.fullmatch(word)
     if _SECRET.search(unquote(word)) or (found and not _PLAIN.fullmatch(found[2])):
         raise InputError(
-            f"write the URL of a ledger in PostgreSQL as {_FORM}, without a password; put the "
+            f"the URL of a ledger in PostgreSQL must have the form {_FORM}, without a password; "
+            "put the "
             "password in PGPASSWORD or ~/.pgpass"
         )
 

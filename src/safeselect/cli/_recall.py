@@ -59,29 +59,37 @@ def _list(options: argparse.Namespace) -> int:
     verdicts = {file: each.touches({"library": library()}) for file, each in found.items()}
     for file, each in found.items():
         name, summary = (shown(each.content[of]) for of in ("id", "summary"))
-        write(f"{name}  {_TOUCHES[verdicts[file]]} this version: {summary}\n")
+        write(f"{name}  {_TOUCHES[verdicts[file]]}: {summary}\n")
     return 0 if set(verdicts.values()) <= {False} else 3
 
 
-_TOUCHES = {True: "affects", None: "affects some releases of", False: "does not affect"}
+_TOUCHES = {
+    True: "affects this version",
+    None: "affects some releases of this version",
+    False: "does not affect this version",
+}
 RECALL = Command(
     "recall",
     "list the releases that an advisory affects, with their remaining guarantees",
     ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
-Works offline and changes no ledger. Each release is reported as affected, not affected, or
-possibly affected (if its record does not settle the question). The exit code is 3 if any release is
-affected or possibly affected. For example: safeselect ledger recall advisory.json budget.db
+Works offline and changes no ledger. A release is possibly affected if its record does not settle
+the question. The exit code is 3 if any release is affected or possibly affected.
+
+For example:
+safeselect ledger recall advisory.json budget.db
 """,
 )
 CORRECT = Command(
     "correct",
-    "record that an advisory restates the guarantees of the charges that it affects",
+    "record in a ledger that an advisory restates the guarantees of some charges",
     ADVISORY + FILE + KEY + HEAD,
     _correct,
     """\
-The totals do not change. Only the owner of a ledger can use this command. For example:
+The totals do not change. Only the owner of a ledger can use this command.
+
+For example:
 safeselect ledger correct advisory.json budget.db
 """,
 )
@@ -92,6 +100,9 @@ ADVISORIES = Command(
     _list,
     """\
 Works offline, with files such as those in docs/advisories. The exit code is 3 if any advisory
-affects the installed version. For example: safeselect advisories docs/advisories/*.json
+affects the installed version.
+
+For example:
+safeselect advisories docs/advisories/*.json
 """,
 )

@@ -42,14 +42,12 @@ EPSILON = declare("--epsilon E required  total privacy cost, such as 1, 0.1 or 1
 TOTAL = declare("""
 --epsilon E required  total privacy cost, such as 1, 0.1 or 1/3
 | --rho R  total privacy cost in zero-concentrated differential privacy (zCDP)
---delta D  total delta, such as 1e-9, for use with --epsilon; allows less noise
+--delta D  total delta, such as 1e-9; requires --epsilon and allows less noise
 """)
 GRID = declare("""
---grid G  public step size for rounding non-integer scores, such as a thousandth of the
-    sensitivity; the noise accounts for the rounding
---on-grid  true scores are multiples of G; given scores differ from them by less than half a step
---score-error E  largest error of a score, relative to the score whose sensitivity or range
-    you declare (default: G/2)
+--grid G  public step for rounding scores, such as a thousandth of the sensitivity
+--on-grid  assert that each score is less than half a step from its true score, a multiple of G
+--score-error E  largest difference between a score and its true score (default: G/2)
 """)
 MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: depends on the cost)
@@ -67,7 +65,7 @@ input format
 --trim  strip leading and trailing whitespace
 --casefold  convert text to lower case, including --groups and --candidates files
 --nfc  normalize text to Unicode NFC
---whole-numbers  read text such as 7.0 as 7; some programs write all ids this way if any is missing
+--whole-numbers  read text such as 7.0 as the integer 7
 --memory SIZE  memory limit for DuckDB, such as 2GB (default: 4GB, or less on a small machine)
 """)
 COLUMNS = declare("""
@@ -78,29 +76,28 @@ HOW_MANY = declare("-k K integer required  number of items to release")
 UNKNOWN = declare("""
 unknown domain
 --k-bar N integer  number of items considered (default: 10 times K)
---max-contributions D integer  count each user for at most D items, which a fixed hash chooses, and
-    print noisy counts: item, tab, count. Choose D independently of the data
+--max-contributions D integer  count each user for at most D items, and print noisy counts; choose
+    D without looking at the data
 """)
 WITH_COUNTS = declare("""
 unknown domain
---with-counts  print noisy counts in which each user counts for all of their items, without a cap
+--with-counts  print noisy counts, without a limit on the items of a user
 """)
 COUNTED = (*COLUMNS, *HOW_MANY, *TOTAL, *MECHANISM, *UNKNOWN)
 PUBLIC = declare("""
 known candidates
---candidates FILE  list of candidates, one per line, made without looking at the data; other
-    items are dropped
-| --candidates-are-public  assert that the set of items in the file is public knowledge and would be
-    the same without any one user
+--candidates FILE  list of candidates, one per line, made without looking at the data
+| --candidates-are-public  assert that the set of items in the file is public, and is the same
+    without any one user
 """)
 GROUPED = declare("""
 groups
---group-by COL  release one list per group; column COL contains the groups
+--group-by COL  release one list for each group in column COL
 --groups FILE  public list of groups, one per line
 | --groups-are-public  assert that the set of groups in the file is public
---groups-per-user M integer  public number of groups that a typical user is in; sets --max-groups
-| --max-groups C integer  count each user in at most C groups (default: 1), or 'all'; a fixed hash
-    chooses the groups, and they share the budget
+--groups-per-user M integer  public number of groups of a typical user; determines --max-groups
+| --max-groups C integer  count each user in at most C groups, or in 'all' (default: 1); the
+    groups share the budget
 """)
 RANKED = declare("""
 --label COL required  column that contains the candidates
@@ -108,21 +105,22 @@ RANKED = declare("""
 """)
 SENSITIVITY = declare("""
 --sensitivity S required  largest change of any one score when one unit is added or removed
---monotonic  assert that adding a unit never moves scores in opposite directions; halves the noise
+--monotonic  assert that adding a unit never moves scores in opposite directions; this halves the
+    noise
 --minimize  prefer small scores
 """)
 ONE = declare("-k K integer =1  number of candidates to release (default: 1)")
 CHOSEN = (*ONE, *TOTAL, *MECHANISM, *SENSITIVITY, *GRID)
 DELTA = declare("--delta D required  total delta, such as 1e-9")
 CAPPED = declare("""
---max-partitions D integer =1  count each user for at most D items (default: 1); a fixed hash
-    chooses the items, and they share epsilon. Choose D independently of the data
+--max-partitions D integer =1  count each user for at most D items, which share epsilon (default:
+    1); choose D without looking at the data
 --pre-threshold T integer =1  never show an item with fewer than T users
---with-counts  also print each item's noisy number of users (item, tab, count), at no extra cost
+--with-counts  also print the noisy number of users of each item, at no extra cost
 """)
 WEIGHED = declare("""
---noise LAW {table,gaussian} =table  law of the noise; gaussian is for users with many items: it
-    weights them, so a larger D costs little. To compare both, use explain-keys --keys-per-user
+--noise LAW {table,gaussian} =table  law of the noise; gaussian is for users with many items
+    (explain-keys --keys-per-user compares both)
 """)
 KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *WEIGHED, *COUNTER)
 POINTS = declare("""
@@ -136,7 +134,7 @@ POINTS = declare("""
 --neighbours NAME {add_remove,replace_one} =add_remove  relation between neighbouring tables
 """)
 MEASURED = declare("""
---epsilon E required  total privacy cost, for discrete Laplace noise; requires --sensitivity-l1
+--epsilon E required  total privacy cost of discrete Laplace noise; requires --sensitivity-l1
 | --rho R  total privacy cost in zCDP; requires --sensitivity-l2-squared
 | --mu M  total privacy cost in Gaussian differential privacy; requires --sensitivity-l2-squared
 --sensitivity-l1 S required  largest sum of the absolute changes of all values when one unit changes
@@ -149,14 +147,14 @@ VALUES = declare("""
 JSON = declare("--json  print the result as JSON")
 PRINTED = declare("""
 --json  print the release as JSON
-| --csv  print all columns as CSV, with the bounds (low, high) of noisy numbers
+| --csv  print all columns as CSV, including the bounds of noisy numbers
 | --table  print all columns as a readable table
 --quiet  print errors and warnings, but no notes
 """)
 
 LOOKED = declare("""
 --user COL required  column that identifies the user of each row
---item COL  column that contains the items, to count the items of each user
+--item COL  column that contains the items; adds the number of items per user
 """)
 
 
@@ -213,8 +211,8 @@ def _check_options(options: argparse.Namespace) -> None:
     others = given(options, (*PUBLIC[1:], *WITH_COUNTS, *COUNTER) if grouped else GROUPED[1:])
     stated = (name for name, value in others.items() if value is not None and value is not False)
     if wrong := [f"--{name.replace('_', '-')}" for name in stated]:
-        goes = "cannot be used" if grouped else "can only be used"
-        raise ParameterError(f"{wrong[0]} {goes} with --group-by")
+        rule = "cannot be used with" if grouped else "requires"
+        raise ParameterError(f"{wrong[0]} {rule} --group-by")
 
 
 def _ready(
@@ -252,7 +250,7 @@ def _run(make: Callable[[argparse.Namespace], Release], options: argparse.Namesp
     write("".join(f"{line}\n" for line in _lines(result, options)))
     if options.quiet:
         return 0
-    users = _AS_WRITTEN if "user" in options and options.ids is None else ""
+    users = f"; {_AS_WRITTEN}" if "user" in options and options.ids is None else ""
     stated = {each.name: getattr(options, each.name) for each in FORM if each.name != "memory"}
     usual = [None, False, *(each.told.get("default") for each in FORM)]
     read = [*flags({name: value for name, value in stated.items() if value not in usual})]
@@ -293,8 +291,8 @@ def _facts(result: Release, users: str) -> Iterator[str]:
         yield f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}"
 
 
-_AS_WRITTEN = "; ids are compared as written (safeselect look shows their forms)"
-_NOTHING = "which is not an error; a larger epsilon or delta shows rarer items"
+_AS_WRITTEN = "ids are compared as written (safeselect look shows their forms)"
+_NOTHING = "this is not an error; a larger epsilon or delta shows rarer items"
 
 
 def how_to_read(result: Release) -> Iterator[str]:
@@ -303,18 +301,17 @@ def how_to_read(result: Release) -> Iterator[str]:
     cap = stated.get("max_contributions", stated.get("max_partitions"))
     if isinstance(result, Groups):
         asked = stated.get("groups_per_user")
-        chosen = f", a number chosen for {asked} groups" if asked else ""
-        most = f"each user counts in at most {stated['max_groups']} of them{chosen}"
-        yield f"groups: {len(result)}; {most}"
+        most = f"at most {stated['max_groups']} of them"
+        chosen = f" (chosen for {asked} groups)" if asked else ""
+        yield f"groups: {len(result)}; each user counts in {most}{chosen}"
     if result.labels and result.noise is not None:
-        counted = "" if cap is None else f" each counted for at most {cap} items,"
-        is_value = isinstance(result, Numbers)
-        what, named = ("value", "values:") if is_value else ("count", "counts: distinct users,")
-        yield (
-            f"{named}{counted} with noise of standard deviation "
-            f"{rounded_text(result.noise.deviation)}; 95 % interval: the {what} "
-            f"{-result.noise.high_95:+} to {-result.noise.low_95:+}"
-        )
+        what = "value" if isinstance(result, Numbers) else "count"
+        if what == "count":
+            most = "" if cap is None else f"; each user counts for at most {cap} items"
+            yield f"a count is a noisy number of distinct users{most}"
+        deviation = f"standard deviation of the noise: {rounded_text(result.noise.deviation)}"
+        low, high = -result.noise.high_95, -result.noise.low_95
+        yield f"{deviation}; 95 % interval: the {what} {low:+} to {high:+}"
     if result.labels and result.noise is not None and cap is not None:
         yield (
             "the cap can only lower counts, for users with more items; noise makes the shown "
@@ -322,10 +319,10 @@ def how_to_read(result: Release) -> Iterator[str]:
         )
     if isinstance(result, Groups):
         if empty := sum(not labels for labels in result.labels):
-            yield f"nothing was found in {empty} of {len(result)} groups, {_NOTHING}"
+            yield f"nothing was found in {empty} of {len(result)} groups; {_NOTHING}"
     elif not result.labels:
         plans = "explain-keys" if "max_partitions" in stated else "explain-items"
-        yield f"nothing was found, {_NOTHING}; to compute the required users: safeselect {plans}"
+        yield f"nothing was found; {_NOTHING}; safeselect {plans} computes the required users"
 
 
 def _command(
@@ -345,8 +342,10 @@ LOOK = Command(
     (*FILE, *LOOKED, *JSON, *FORM),
     _look,
     """\
-Prints the forms of user ids, numbers, dates and missing values, and the option for each form. A
-release does not detect forms: without --ids, it compares ids as written. For example:
+Prints how user ids, numbers, dates and missing values are written, and which options read them. A
+release does not detect this itself. Without --ids, it compares ids as written.
+
+For example:
 safeselect look trips.csv --user rider
 """,
 )
@@ -354,11 +353,12 @@ TOP_K = _command(
     "top-k",
     "release the items with the most distinct users",
     """\
-By default the items are taken from FILE (an unknown domain). Such a list is private, so --delta
-bounds the probability of showing an item that only one user has. With --group-by, each line is
-group, tab, item; a group without items has no line.
+By default, the candidates are the items in FILE (an unknown domain). This list is private, so
+--delta bounds the probability of showing an item that only one user has. The columns of the
+output are separated by tabs. A group without items has no line.
 
-For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 1 --delta 1e-9
+For example:
+safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 1 --delta 1e-9
 """,
     (*COUNTED, *WITH_COUNTS, *PUBLIC, *GROUPED, *COUNTER),
     _count_items,
@@ -367,8 +367,10 @@ SELECT = _command(
     "select",
     "release candidates with large scores from a file",
     """\
-The labels are the candidates and must be public, because only the scores are protected. Rows are
-sorted by label, so the order of the file is not released. For example:
+The labels are the candidates and must be public. Only the scores are protected. Rows are sorted
+by label, so the order of the file is not released.
+
+For example:
 safeselect select scores.csv --label city --score trips -k 3 --sensitivity 1 --monotonic --epsilon 1
 """,
     (*RANKED, *CHOSEN),
@@ -381,7 +383,8 @@ KEYS = _command(
 Each item is kept with the largest probability that privacy allows. The output is in alphabetical
 order. For the k best items by count, use safeselect top-k.
 
-For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
+For example:
+safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
 """,
     KEPT,
     _keep,
@@ -390,8 +393,11 @@ QUANTILES = _command(
     "quantiles",
     "release quantiles of a column; each user counts once",
     """\
-Rows whose value is neither a number nor a date are dropped; safeselect look counts them. For
-example: safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2
+A row is dropped if its value is neither a number nor a date. To count such rows, use safeselect
+look.
+
+For example:
+safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2
 --lowest 0 --highest 500 --step 1/2 --epsilon 1
 """,
     (*POINTS, *TOTAL),
@@ -401,8 +407,9 @@ MEASURE = _command(
     "measure",
     "release values from a file, such as counts or sums, with noise",
     """\
-The names of the values and their number must be public. For example, if each patient
-counts in at most 2 wards:
+The names of the values and their number must be public.
+
+For example, if each patient counts in at most 2 wards:
 safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1
 """,
     (*VALUES, *MEASURED),

@@ -65,21 +65,21 @@ def _summary(
 ) -> Section:
     ended = Counter(outcome.partition(" (")[0] for outcome in outcomes)
     counts = ", ".join(f"{number} {outcome}" for outcome, number in ended.items())
-    signed = "none: only a head saved after a record was written can show that it changed"
+    signed = "none. To detect a changed record, use a head that was saved after the record."
     if checker.signer:
         checked = "checked" if checker.public_keys else "not checked here"
         signed = f"{checker.signer['algorithm']}, {', '.join(checker.keys.used)}: {checked}"
-    approved = "none: anyone with write access can open and reopen scopes"
+    approved = "none. Anyone with write access can open and reopen scopes."
     if checker.approvers is not None:
         people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} keys"
-        approved = f"{people} must sign every new scope and every raised limit: checked"
+        approved = f"{people} must sign every new scope and every raised limit (checked)"
     facts = {
         "head": checker.head,
         "ledger": checker.ledger,
         "created": records[0].content["utc"],
-        "records": f"{checker.count}, each checked: hash, order, running totals, caps and nonce",
+        "records": f"{checker.count}; hashes, order, totals, caps and nonces were checked",
         "charges": f"{len(outcomes)}: {counts}" if counts else "0",
-        "unfinished writes cut off": checker.torn,
+        "unfinished writes that were removed": checker.torn,
         "signatures": signed,
         "approvals": approved,
     }
@@ -105,7 +105,7 @@ def _sums(balance: Balance) -> dict[str, str]:
     for name, cap in balance.budget.caps.items():
         said = f"{rounded_text(balance.spent[name])} of {rounded_text(cap, ROUND_FLOOR)}"
         if name == "epsilon" and balance.spent.get("not_pure"):
-            said = "no longer applies: a release has no epsilon of its own"
+            said = "no longer applies, because a release has no epsilon of its own"
         if name != "not_pure":
             found[name.replace("_", " ")] = said
     return found

@@ -15,7 +15,7 @@ OPTIONS = declare(f"""
 --table NAME  table, or SCHEMA.TABLE
 --item COL  column that contains the items, as integers or text
 --user COL  column that identifies the user of each row, as integers or text
---places integer  number of largest counts to return, k_bar + 1 (default: all)
+--places integer  number of largest counts to return, such as k_bar + 1 (default: all)
 --max-contributions integer  count each user for at most this many items (default: all)
 """)
 
@@ -32,7 +32,7 @@ def _run(options: argparse.Namespace) -> int:
             if name not in asked:
                 raise InputError(f"pass --{name}, or use --check")
         sql = statement(options.dialect, **asked)
-    run = "run by the tests" if DIALECTS[options.dialect].tested else "NOT RUN by the tests"
+    run = "a tested dialect" if DIALECTS[options.dialect].tested else "NOT A TESTED DIALECT"
     write(f"-- {options.dialect}, {run}\n{sql}")
     return 0
 
@@ -43,8 +43,10 @@ SQL = Command(
     OPTIONS,
     _run,
     """\
-Run this statement and the statement of --check in the database, and pass the rows of both to
-Counts.from_rows. Text is compared by its bytes, whatever the collation. For example:
+Run this statement and the one that --check prints, and pass the rows of both to Counts.from_rows.
+Text is compared by bytes, whatever the collation.
+
+For example:
 safeselect sql --dialect postgres --table trips --item city --user rider --places 101
 """,
 )

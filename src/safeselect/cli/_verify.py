@@ -56,8 +56,10 @@ VERIFY = Command(
     declare("--certificate FILE  write the findings to a new file") + KEY,
     _run,
     """\
-Compares the loaded code with its source files, and compares the outputs for recorded bytes and
-synthetic scores with recorded answers. (Each release tests the source of random bytes itself.) For
-example: safeselect verify --certificate certificate.json
+Compares the loaded code with its source files. Then runs the mechanisms on recorded bytes and
+synthetic scores, and compares the outputs with recorded answers.
+
+For example:
+safeselect verify --certificate certificate.json
 """,
 )

@@ -90,7 +90,9 @@ def estimate_from_threshold(
     variance_ratio: Number,
     gap_grid: Number | None = None,
 ) -> Fraction:
-    """Return the inverse-variance weighted average of a measurement and threshold + gap.
+    """Return an estimate that combines a measurement with the threshold and the gap.
+
+    It is the average of the measurement and threshold + gap, weighted by inverse variances.
 
     Over all runs, reported or not, threshold + gap is an unbiased estimate of the value.  Among
     reported values, those near or below the threshold are overestimated.  Answers of one session
@@ -124,7 +126,7 @@ def estimate_from_threshold(
 
 
 def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Fraction:
-    """Return the variance of the selection's noise divided by that of a Laplace measurement.
+    """Return the ratio of the selection's noise variance to that of a Laplace measurement.
 
     For `estimate_fixed_from_gaps`, with half of the cost spent on the selection and half on
     measuring k counts, it is 1/2 (exponential) or 1 (Laplace) if monotonic, and 2 or 4 if not.
@@ -146,7 +148,7 @@ def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Frac
         Fraction(1, 2)
     """
     if not rates:
-        raise ParameterError("pass one rate, or two rates: one for each noise term of a gap")
+        raise ParameterError("pass one rate, or one rate for each of the two noise terms of a gap")
     read_choice(noise, "noise", tuple(_VARIANCES))
     own = rational(measured_rate, "measured_rate")
     relative = sum(((own / rational(rate, "rates")) ** 2 for rate in rates), Fraction(0))
@@ -154,7 +156,9 @@ def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Frac
 
 
 def error_ratio(k: object, variance_ratio: Number) -> Fraction:
-    """Return the ratio of the variance of an estimate from gaps to that of a measurement alone.
+    """Return the relative variance of an estimate from gaps.
+
+    It is the ratio to the variance of a measurement alone.
 
     (1 + k lambda) / (k + k lambda) for lambda = variance_ratio (Ding et al. 2023, Corollary 1).
 
@@ -169,7 +173,9 @@ def error_ratio(k: object, variance_ratio: Number) -> Fraction:
 
 
 def threshold_error_ratio(variance_ratio: Number) -> Fraction:
-    """Return the ratio of the variance with a threshold to that of a measurement alone.
+    """Return the relative variance of an estimate from a threshold.
+
+    It is the ratio to the variance of a measurement alone.
 
     rho / (1 + rho) for rho = variance_ratio.
 
@@ -219,7 +225,9 @@ def estimate_from_gaps(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return estimates of the k winners' scores that are robust against the bias of gaps.
+    """Return estimates of the scores of the k winners.
+
+    The estimates are robust against the bias of gaps.
 
     For all scores, the mean squared error, averaged over the winners, is not noticeably larger than
     that of the measurements alone. If the gaps are right, it is nearly as small as that of
@@ -274,7 +282,9 @@ def error_from_gaps(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> Fraction:
-    """Return the estimated mean squared error of `estimate_from_gaps`, averaged over winners.
+    """Return the estimated mean squared error of `estimate_from_gaps`.
+
+    It is the average over the winners.
 
     Method: Stein's estimate of risk for each weight, no less than the error where all gaps are
         right.  In the simulation of `docs/measured.md` its mean was 0.9 to 1.5 times the true
@@ -345,7 +355,9 @@ def estimate_from_answers(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return estimates, in order, of the values for which a sparse vector session answered "above".
+    """Return estimates of the values for which a sparse vector session answered "above".
+
+    The estimates are in the order of the answers.
 
     This function works like `estimate_from_gaps`: each gap is a height above the noisy threshold.
     All answers of the session share the noise of the threshold, so it cancels. Answers of different
@@ -404,7 +416,7 @@ def read_released(value: object, name: str) -> Fraction:
     except ParameterError:
         pass
     raise ParameterError(
-        f"{name} must be a finite number of at most {MAX_BITS} bits in numerator and "
+        f"{name} must be a finite number with at most {MAX_BITS} bits in its numerator and "
         f"denominator, got {type(value).__name__}"
     )
 

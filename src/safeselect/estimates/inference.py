@@ -22,7 +22,9 @@ _HALVINGS = 80
 def gap_p_value(
     gap: Number, *, rate: Number, noise: Literal["exponential", "laplace", "gumbel"]
 ) -> Fraction:
-    """Return a p-value for the hypothesis that another candidate's score is at least the winner's.
+    """Return a p-value for the hypothesis that the winner does not have the largest score.
+
+    The hypothesis is that the score of another candidate is at least as large.
 
     Valid after selection: given the winner, it bounds the probability of a gap this large.
 
@@ -62,7 +64,10 @@ def gap_confidence_bound(
     value_rate: Number,
     noise: Literal["exponential", "laplace"],
 ) -> Fraction:
-    """Return a marginal (not conditional) lower bound threshold + gap - t; t is a noise quantile.
+    """Return a lower confidence bound for a value above the threshold.
+
+    The bound is threshold + gap - t, where t is a noise quantile. Its confidence is marginal,
+    not conditional.
 
     For each query, the probability that the answer is "above" *and* the value lies below its bound
     is at most alpha.  Given the answer "above", the bound may always fail: a value far below the

@@ -41,7 +41,9 @@ Column = list[Fraction | int | str | None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The results for one value of epsilon and, with groups, one value of `max_groups`.
+    """The results for one value of epsilon.
+
+    With groups, the results are for one value of `max_groups`, too.
 
     Attributes:
         epsilon: total cost.
@@ -91,7 +93,9 @@ _SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """Plans for several values of epsilon, in the given order; `print` shows a table.
+    """Plans for several values of epsilon, in the given order.
+
+    `print` shows the plans as a table.
 
     Attributes:
         title: one line that describes the query.
@@ -104,7 +108,9 @@ class Plans:
     legend: str
 
     def best(self, epsilon: Number | None = None) -> Plan:
-        """Return the plan that needs the fewest users; ties are broken in favour of more groups.
+        """Return the plan that needs the fewest users.
+
+        Ties are broken in favour of more groups.
 
         Args:
             epsilon: one of the compared values; required if there are several.
@@ -169,7 +175,7 @@ def explain_items(
     with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans:
-    """Return how many users an item needs in order to be shown, for several values of epsilon.
+    """Return how many users an item must have to be shown, for several values of epsilon.
 
     Args:
         k, k_bar, delta, max_contributions, with_counts: as for `tables.top_items`.
@@ -253,7 +259,7 @@ def explain_keys(
     with_counts: bool = False,
     keys_per_user: int | Mapping[int, int] | None = None,
 ) -> Plans:
-    """Return how many users a key needs in order to be kept, for several values of epsilon.
+    """Return how many users a key must have to be kept, for several values of epsilon.
 
     With `keys_per_user` it compares the two laws of `tables.select_keys`. The facts are public, and
     no data is read. For each `noise` the result has the cap with which a key needs the fewest
@@ -284,8 +290,7 @@ def explain_keys(
     if keys_per_user is not None:
         if (max_partitions, pre_threshold, with_counts) != (1, 1, False):
             raise ParameterError(
-                "keys_per_user compares caps, and cannot be used with max_partitions, "
-                "pre_threshold or with_counts"
+                "keys_per_user cannot be used with max_partitions, pre_threshold or with_counts"
             )
         return _both_laws(_each_of(epsilons), delta, _read_per_user(keys_per_user, "keys"))
     asked = max_partitions, pre_threshold, with_counts
@@ -365,7 +370,9 @@ def explain_groups(
     max_contributions: int | None = None,
     mechanism: str | None = None,
 ) -> Plans:
-    """Compare values of `max_groups` for per-group lists, using *public* facts and no data.
+    """Compare values of `max_groups`.
+
+    The comparison uses *public* facts and reads no data.
 
     Method: a user of m groups counts in C of them. A hash chooses these groups independently of
         their size, so a group keeps the share min(m, C) / m of such users. The noise is that of C

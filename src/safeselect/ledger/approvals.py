@@ -210,8 +210,8 @@ def rotate(book: Book, key: object, approvals: object) -> None:
             return kind, {**content, "approvals": signed}
         if book.signer is None or not is_key(book.signer, checker.signer):
             raise ParameterError(
-                "the current key must sign the handover: open the ledger with that key as "
-                "signer= or, if the key is lost, pass approvals of propose.key"
+                "the current key must sign the handover; open the ledger with this key as "
+                "signer=, or pass approvals of propose.key if the key is lost"
             )
         place: dict[str, Content] = {"seq": str(checker.count), "previous": checker.last}
         message = handover_message({**content, **place, "ledger": checker.ledger})
@@ -250,7 +250,9 @@ _TEST = b"safeselect/key test"
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Creates proposals, which take effect only after approvers have signed them.
+    """An object that creates proposals for approvers to sign.
+
+    A proposal takes effect only after approvers have signed it.
 
     Every method raises `ParameterError` if a parameter is wrong or the ledger has no approvers, and
     `LedgerError` if the ledger cannot be used.
@@ -260,7 +262,9 @@ class Proposals:
     _records: int = 1000
 
     def within(self, records: int) -> Proposals:
-        """Return proposals that expire after this number of further records (1000 by default).
+        """Return proposals that expire after this number of further records.
+
+        The default is 1000.
 
         Args:
             records: from 1 to 10**9; charges and outcomes count too.
@@ -268,7 +272,10 @@ class Proposals:
         return Proposals(self._book, integer(records, "records", minimum=1, maximum=10**9))
 
     def scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> Proposal:
-        """Return a proposal to add a scope; the arguments are those of `Ledger.add_scope`."""
+        """Return a proposal to add a scope.
+
+        The arguments are those of `Ledger.add_scope`.
+        """
         return self._of(add_scope(name, budget, max_refusals))
 
     def limit(self, name: str, *, limit: str, to: Number, reason: str) -> Proposal:
@@ -287,7 +294,10 @@ class Proposals:
         return self._of(lambda checker: raise_limit(checker, known, limit, after, why))
 
     def reopening(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> Proposal:
-        """Return a proposal to reopen a scope; the arguments are those of `Ledger.reopen`."""
+        """Return a proposal to reopen a scope.
+
+        The arguments are those of `Ledger.reopen`.
+        """
         return self._of(reopen(name, reason, refusals))
 
     def key(self, public_key: bytes, *, key_id: str) -> Proposal:

@@ -136,7 +136,7 @@ class Budget:
         if rest["blocks"] and neighbours != "add_remove":
             raise ParameterError(
                 "disjoint blocks require neighbours='add_remove', because replacing a person can "
-                "move that person to another block and so spend two budgets"
+                "move that person to another block"
             )
         for name, value in {"unit": unit, "neighbours": neighbours, **rest}.items():
             object.__setattr__(self, name, value)
@@ -171,7 +171,9 @@ class Budget:
         return self._copy(terms, decision.caps(terms))
 
     def stating(self, caps: object, where: str) -> Budget:
-        """Return the budget with the caps that a record states; these caps apply to its charges.
+        """Return the budget with the caps that a record states.
+
+        These caps apply to the charges of the scope.
 
         Another version may round a logarithm differently.
 
@@ -180,7 +182,7 @@ class Budget:
         """
         stated = read_numbers(caps, where)
         if decision.overstated(self.terms, stated):
-            raise LedgerDamaged(f"{where} states caps that differ from its budget")
+            raise LedgerDamaged(f"{where} states caps that differ from those of its budget")
         return self._copy(self.terms, stated)
 
     def price(
@@ -264,7 +266,10 @@ class Budget:
         return ", ".join(f"{name} {rounded_text(value)}" for name, value in limits.items())
 
     def statement(self) -> str:
-        """Return the promise for all releases of the scope together, and its conditions."""
+        """Return the promise for all releases of the scope together.
+
+        The text includes the conditions of the promise.
+        """
         promise = f"all releases charged here are together {self._promised()}"
         if self.ceiling:
             now = f"until this is raised, including the decision to raise, {self._promised()}"
@@ -355,8 +360,7 @@ def _read_share(own_delta: object, limits: Amounts) -> Fraction | None:
     own, delta = _read(own_delta, "own_delta", zero=True), limits.get("delta")
     if delta is None or own > delta or ("rho" in limits and own < delta):
         raise ParameterError(
-            "own_delta is the part of delta for releases with their own delta; it requires delta "
-            "and must be from 0 to delta, and with rho it must equal delta"
+            "own_delta requires delta and must be from 0 to delta; with rho, it must equal delta"
         )
     return own / delta
 
@@ -428,7 +432,9 @@ def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
 def _read(value: object, name: str, *, zero: bool = False) -> Fraction:
     number = rational(value, name, below=1 if "delta" in name else None, zero=zero)
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > BITS:
-        raise ParameterError(f"{name} must have at most {BITS} bits in numerator and denominator")
+        raise ParameterError(
+            f"{name} must have at most {BITS} bits in its numerator and denominator"
+        )
     return number
 
 
@@ -690,14 +696,14 @@ def raised(
         after = read_limit(record["after"], where)
         is_raised = record["before"] == str(balance.max_refusals) and not record["caps"]
         if not is_raised or after <= balance.max_refusals:
-            raise LedgerDamaged(f"{where} does not raise the limit that was in force")
+            raise LedgerDamaged(f"{where} does not raise the current limit")
         return {record["scope"]: replace(balance, max_refusals=after)}
     terms = balance.budget.terms.limits
     if not is_approved or limit not in terms:
         raise LedgerDamaged(f"{where} raises a limit that cannot be raised")
     new = read_numbers({limit: record["after"]}, where)[limit]
     if record["before"] != exact_text(terms[limit]):
-        raise LedgerDamaged(f"{where} does not raise the limit that was in force")
+        raise LedgerDamaged(f"{where} does not raise the current limit")
     try:
         budget = balance.budget.at(limit, new).stating(record["caps"], where)
     except ParameterError:

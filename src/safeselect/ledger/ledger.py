@@ -69,7 +69,9 @@ def read_hook(hook: object) -> OnEvent | None:
 
 @final
 class Ledger:
-    """A durable privacy budget. Create it with `Ledger.create`; open it later with `Ledger.open`.
+    """A durable privacy budget.
+
+    Create a ledger with `Ledger.create`, and open it later with `Ledger.open`.
 
     A missing file is therefore never taken for a new budget. Threads, processes and forked children
     can use the same ledger at the same time. A ledger in memory belongs to its process.
@@ -118,7 +120,7 @@ class Ledger:
         """
         if not isinstance(budgets, Mapping):
             raise ParameterError(
-                f"budgets must map names of scopes to Budget, got {describe(budgets)}"
+                f"budgets must map the names of scopes to Budget objects, got {describe(budgets)}"
             )
         for name, budget in budgets.items():
             check_budget(name, budget)
@@ -174,7 +176,10 @@ class Ledger:
         return cls(book)
 
     def close(self) -> None:
-        """Close the store; close sessions first, because closing a session writes a record."""
+        """Close the store.
+
+        Close sessions first, because closing a session writes a record.
+        """
         self._book.close()
 
     def __enter__(self) -> Ledger:
@@ -210,7 +215,9 @@ class Ledger:
         self._book.write(unapproved(add_scope(name, budget, max_refusals)))
 
     def reopen(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> None:
-        """Reopen a scope that refusals of private input have closed, in a ledger without approvers.
+        """Reopen a scope that was closed by refusals.
+
+        This method requires a ledger without approvers. In other ledgers, use `propose`.
 
         Every refusal reveals information about the data that no budget bounds. Find the cause
         first.
@@ -244,7 +251,9 @@ class Ledger:
         enact(self._book, proposal, approvals)
 
     def rotate(self, key: Signer, approvals: Iterable[Mapping[str, str]] = ()) -> None:
-        """Replace the signing key; open the ledger with the old key as `signer=` first.
+        """Replace the signing key.
+
+        Open the ledger with the old key as `signer=` first.
 
         Args:
             key: the new Ed25519 key.
@@ -272,7 +281,9 @@ class Ledger:
         return scope_of(self._book, text(name, "scope"), unit, neighbours, purpose)
 
     def balance(self, name: str) -> Balance:
-        """Return the balance of a scope: its budget, the amount spent and the amount left.
+        """Return the balance of a scope.
+
+        A balance has the budget, the amount spent and the amount left.
 
         Raises:
             ParameterError: there is no such scope.
@@ -285,7 +296,7 @@ class Ledger:
         return self._book.state(lambda checker: dict(checker.scopes))
 
     def request(self, request: str) -> Request | None:
-        """Return the charge and the outcome of a request, if the ledger has them.
+        """Return the charge and the outcome of a request, or None if nothing was charged.
 
         Args:
             request: identity of the request, as it was passed to `asked`.
@@ -297,7 +308,9 @@ class Ledger:
         return self._book.state(lambda checker: checker.requests.get(id_))
 
     def finish(self, charge: int, salt: bytes, output: str) -> Receipt:
-        """Release an answer from the outbox; show it only after this method returns.
+        """Release an answer from the outbox.
+
+        Show the answer only after this method returns.
 
         You can repeat this call in any process, because the ledger writes the outcome only once. If
         the answer was released before, this method returns the same receipt.
@@ -317,7 +330,9 @@ class Ledger:
         return finish_request(self._book, place, output, salt)
 
     def records(self, checker: Checker | None = None) -> Iterator[Record]:
-        """Yield all records that exist at the first read, oldest first, and check each record.
+        """Check and yield all records, oldest first.
+
+        Records that are written after the first read are left out.
 
         Args:
             checker: receives each record; afterwards it has the balances of the scopes and the
@@ -331,7 +346,9 @@ class Ledger:
             yield check(body, hash_, signature)
 
     def check(self, *, head: str | None = None, public_keys: Collection[bytes] = ()) -> Checker:
-        """Check every record and return the checker, which has the balance of every scope.
+        """Check every record, and return the checker.
+
+        The checker has the balance of every scope.
 
         Args:
             head: a head that was published earlier; without it, a cut at the end is not found.

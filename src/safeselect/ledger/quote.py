@@ -59,4 +59,6 @@ def quoted(asked: object, unit: str, neighbours: str) -> tuple[AnyGuarantee, Vie
         cast("Callable[[Quote], object]", asked)(Quote(unit, neighbours))
     except _Told as told:
         return told.charge.guarantee, told.charge.parts
-    raise ParameterError("the function made no call with ledger= set to the scope that it received")
+    raise ParameterError(
+        "the function must make a call with ledger= set to the scope that it receives"
+    )

@@ -91,7 +91,7 @@ def parse(body: str, what: str, *, is_ours: bool = False) -> Fields:
         if has_words and not all(type(each) is str for each in _leaves(content)):
             raise ValueError
     except (ValueError, RecursionError):
-        raise LedgerDamaged(f"{what} is not canonical JSON: it was changed or cut") from None
+        raise LedgerDamaged(f"{what} is not canonical JSON: it was changed or truncated") from None
     return content
 
 
@@ -197,7 +197,9 @@ def utc_now(clock: Clock) -> str:
     try:
         now = datetime.fromtimestamp(max(0, time_ns() // 10**9), UTC)
     except (ValueError, OverflowError, OSError):
-        raise LedgerError("the year of the system clock must have four digits; set it") from None
+        raise LedgerError(
+            "the year of the system clock must have four digits; set the clock"
+        ) from None
     return _stated(now, clock)
 
 
@@ -407,9 +409,9 @@ def read_record(body: str, where: str, *, is_ours: bool = False) -> Fields:
     elif kind == "corrected" and not all(
         type(each) is str and _COUNT.fullmatch(each) for each in record["charges"]
     ):
-        raise LedgerDamaged(f"{where} is a correction that does not list valid record numbers")
+        raise LedgerDamaged(f"{where} is a correction without valid record numbers")
     elif kind == "repaired" and not all(_COUNT.fullmatch(record[end]) for end in ("first", "last")):
-        raise LedgerDamaged(f"{where} is a repair that does not state valid record numbers")
+        raise LedgerDamaged(f"{where} is a repair without valid record numbers")
     return record
 
 

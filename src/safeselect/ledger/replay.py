@@ -110,6 +110,10 @@ class Reading:
         used: list[object] = [self.nonce, self.closes, *(self.request or ())[:1]]
         return {*used} - {None}
 
+    def fits(self, checker: Checker) -> bool:
+        """Whether it shares nothing with records that `Checker.after` has added."""
+        return not checker.used or bool(self.keys and self.keys.isdisjoint(checker.used))
+
 
 def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
     """Check that a session used counted amounts, and no more than its charge reserved."""
@@ -197,7 +201,7 @@ class Keys:
         check_signer(signer, where)
         public = signer["public_key"]
         if record["replaces"] != self.signer.get("public_key"):
-            raise LedgerDamaged(f"{where} does not replace the key that was in force")
+            raise LedgerDamaged(f"{where} does not replace the current key")
         if public in self.used:
             raise LedgerDamaged(f"{where} names a key that has already signed records")
         if approvers is not None and public in approvers.keys:
@@ -258,6 +262,7 @@ class Checker:
         approvers: who approves new scopes and raised limits, if anybody.
         changed: hash of the last record of a scope, a limit or a key, or of the first record.
         unsigned: places of charges and outcomes whose wrong signature nobody has set aside.
+        used: what the records that `after` has added share with no other one.
         keys: the key that signs, and those before it.
     """
 
@@ -280,6 +285,7 @@ class Checker:
     approvers: Approvers | None = None
     changed: str = ""
     unsigned: set[int] = field(default_factory=set)
+    used: frozenset[object] = frozenset()
     keys: Keys = field(init=False)
 
     def __post_init__(self) -> None:
@@ -369,7 +375,7 @@ class Checker:
         where, is_signed = f"record {self.count}", True
         record = read_row(row, where, is_ours=is_ours)
         if record["seq"] != str(self.count) or record["previous"] != self.last:
-            raise LedgerDamaged(f"{where} does not follow the record before it")
+            raise LedgerDamaged(f"{where} does not follow the previous record")
         if (record["kind"] == "created") != (self.count == 0):
             raise LedgerDamaged(f"{where} has a kind that is not allowed here")
         if self.count == 0:
@@ -442,6 +448,7 @@ class Checker:
     def after(self, reading: Reading) -> Checker:
         """Return what judges the record after this one, if the two share none of `Reading.keys`."""
         ahead = copy(self)
+        ahead.used = self.used | (reading.keys or {None})
         ahead.scopes = ChainMap({**reading.scopes}, *getattr(self.scopes, "maps", (self.scopes,)))
         ahead.library = reading.record.get("library", self.library)
         ahead.count, ahead.last = self.count + 1, reading.row.hash
@@ -455,14 +462,15 @@ class Checker:
             LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:
-            raise LedgerDamaged("no records: this is not a ledger, or its first line was removed")
+            raise LedgerDamaged("the ledger is empty, or its first line was removed")
         if self.unsigned:
             first = f"the signature of record {min(self.unsigned)} is wrong"
             raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")
         self.keys.finish()
         if any(place >= self.count for place in self.wanted):
             raise LedgerRolledBack(
-                f"the last record is {self.count - 1}, before the published head: the end was cut"
+                f"the last record is {self.count - 1}, before the published head; its last "
+                "records were removed"
             )
 
     def _check_time(self, record: Fields, where: str) -> None:

@@ -75,7 +75,9 @@ def append(
     public_keys: Collection[bytes] = (),
     head: str | None = None,
 ) -> Checker:
-    """Add the missing lines to an older copy of a ledger, either all or none.
+    """Add the missing lines to an older copy of a ledger.
+
+    Either all lines are added or none.
 
     If the copy already has some of the lines, they must be equal. Open the ledger with its witness
     afterwards, to check that it is complete.
@@ -130,7 +132,9 @@ def repair(
     head: str | None = None,
     witness: Witness | None = None,
 ) -> Path:
-    """Move everything after the last valid line out of a damaged file, to make the file usable.
+    """Make a damaged file usable.
+
+    Everything after the last valid line is moved to another file.
 
     The moved lines no longer count, although they may have charged something. It is better to
     restore a copy and to `append` the lines. The bytes are kept in a file next to the ledger. A
@@ -246,7 +250,7 @@ def correct(
     def decide(checker: Checker) -> Iterator[Written]:
         if not named or not all(each.isdecimal() and int(each) < checker.count for each in named):
             raise ParameterError(
-                "charges must contain at least one record number of a charge in this ledger"
+                "charges must contain the record number of at least one charge in this ledger"
             )
         for first in range(0, len(named), _IN_A_LINE):
             listed: list[Content] = [*named[first : first + _IN_A_LINE]]

@@ -58,7 +58,10 @@ Reason = Literal["source", "interrupt", "error", "input"]
 
 
 class Outbox(Protocol):
-    """A store that keeps answers until the caller has received them; it can be a function."""
+    """A store that keeps answers until the caller has received them.
+
+    An outbox can be a function.
+    """
 
     def __call__(self, request: str, charge: int, salt: bytes, output: str, /) -> None:
         """Store an answer durably before this returns; raise if this is not certain.
@@ -131,7 +134,9 @@ class Pending:
     salt: bytes = field(default_factory=partial(os.urandom, SALT_BYTES), repr=False, compare=False)
 
     def check_open(self) -> None:
-        """Raise an error if a scope is closed; a session calls this before it reads a value.
+        """Raise an error if a scope is closed.
+
+        A session calls this method before it reads a value.
 
         Raises:
             BudgetError: one is.
@@ -145,7 +150,9 @@ class Pending:
         standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
 
     def released(self, output: str, salt: bytes | None = None) -> Receipt:
-        """Write a commitment to the output; show the output only after this method returns.
+        """Write a commitment to the output.
+
+        Show the output only after this method returns.
 
         If the request has an outbox, the outbox receives the output first.
 
@@ -198,7 +205,9 @@ class Pending:
         return Receipt(self.book.id, place, salt)
 
     def settled(self, output: str, spent: Mapping[str, int]) -> Receipt:
-        """Record how much of its reserved charge a session used; the charge remains.
+        """Record the part of the reserved charge that a session used.
+
+        The charge remains.
 
         Args:
             spent: the amounts used, by the names of the limits in the parameters of the charge.
@@ -211,7 +220,9 @@ class Pending:
         return Receipt(self.book.id, record, self.salt)
 
     def aborted(self, reason: Reason) -> BudgetError | None:
-        """Record that there will be no output; the charge remains.
+        """Record that there will be no output.
+
+        The charge remains.
 
         Nothing is written if the outbox may already have the answer, because `Ledger.finish` can
         release it.
@@ -228,7 +239,7 @@ class Pending:
             return None
 
         def look(checker: Checker, scopes: tuple[str, ...]) -> None:
-            closed.extend(filter(None, (checker.scopes[name].closed(name) for name in scopes)))
+            closed[:] = filter(None, (checker.scopes[name].closed(name) for name in scopes))
 
         self._settle("aborted", {"reason": reason}, look)
         return closed[0] if closed else None
@@ -446,7 +457,9 @@ def external_charge(
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One or more scopes of a ledger with a purpose; pass this object to mechanisms as `ledger=`.
+    """One or more scopes of a ledger, with a purpose.
+
+    Pass this object to mechanisms as `ledger=`.
 
     `dataset & analyst` charges both scopes in one record, or neither.
     """
@@ -509,7 +522,9 @@ class Scope:
         return min(counts, default=None)
 
     def asked(self, request: str, *, question: str = "", outbox: Outbox | None = None) -> Scope:
-        """Return the scope for a request; retries of the request are never charged or drawn again.
+        """Return the scope for a request.
+
+        Retries of the request are never charged or drawn again.
 
         Args:
             request: identity of the request. Create it at random for an authenticated caller, for

@@ -45,7 +45,10 @@ _PUBLIC = bytes.fromhex("302a300506032b6570032100")
 
 @runtime_checkable
 class Signer(Protocol):
-    """A signer of messages with an Ed25519 key, for example in a hardware device."""
+    """An object that signs messages with an Ed25519 key.
+
+    The key can be in a hardware device.
+    """
 
     @property
     def key_id(self) -> str:
@@ -61,7 +64,9 @@ class Signer(Protocol):
 
 @final
 class Ed25519Signer:
-    """A signer of messages with a key in memory; requires the extra `signing`.
+    """A signer with a key in memory.
+
+    This class requires the extra `signing`.
 
     Args:
         private_key: a PEM file without a password, as `openssl genpkey -algorithm ed25519` writes
@@ -339,7 +344,9 @@ class Proposal:
 
 
 def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
-    """Return an approver's approval of a proposal; check its `content` first.
+    """Return the approval of a proposal by one approver.
+
+    Check the `content` of the proposal first.
 
     Args:
         proposal: a result of a method of `Ledger.propose`, or `Proposal(text)`.

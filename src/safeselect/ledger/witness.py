@@ -22,17 +22,24 @@ from safeselect.ledger.store import Row
 
 @runtime_checkable
 class Witness(Protocol):
-    """A store for the newest head of a ledger on another machine, for concurrent processes.
+    """A store, on another machine, for the newest head of a ledger.
+
+    Several processes can use one witness.
 
     Both functions must either answer durably or raise an exception. After an exception, nothing is
     charged or nothing is released.
     """
 
     def last(self) -> str | None:
-        """Return the newest stored head, such as "12:9f86d0…", or None if there is none."""
+        """Return the newest stored head, or None if there is none.
+
+        A head has a form such as "12:9f86d0…".
+        """
 
     def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
-        """Store a head, and optionally its lines, but only if the newest head is still `after`.
+        """Store a head if the newest stored head is still `after`.
+
+        Storing the lines is optional.
 
         Compare and store in one step, for example with `UPDATE witness SET head = %s WHERE head =
         %s`. Otherwise two processes could add different lines at the same position.

@@ -222,7 +222,7 @@ def read_items(labels: Iterable[object], count: int) -> list[str | None]:
     found = [label if type(label) is str else item(label) for label in cells_of(labels)]
     if len(found) != count:
         # The number of items is private here, so the message does not quote it.
-        raise ParameterError("labels must have one label for each score, in the same order")
+        raise ParameterError("labels must contain one label for each score, in the same order")
     return found
 
 
@@ -250,8 +250,8 @@ def check_unknown(
         fetched = counts.places
     elif places is None:
         raise ParameterError(
-            "places= is required: 'all' for the counts of the whole table, or the number of "
-            f"largest counts that were fetched: {k_bar + 1} or more"
+            "pass places='all' for the counts of the whole table, or the number of counts for "
+            f"the largest ones (at least {k_bar + 1})"
         )
     else:
         fetched = read_fetched(places)

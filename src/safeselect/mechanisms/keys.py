@@ -507,7 +507,9 @@ _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 @final
 class PartitionStrategy:
-    """An object that decides which keys of one table to release; see `partition_strategy`.
+    """A strategy that decides which keys of one table to release.
+
+    `partition_strategy` returns such a strategy.
 
     Ask about each key once, with one of the methods. A second draw for a key is a second release,
     for which nothing was charged. If an engine may repeat work (Spark, Beam), use `keep_keyed`,
@@ -557,7 +559,9 @@ class PartitionStrategy:
         return self.terms.table.chance(_read(users) - self.terms.pre_threshold + 1)
 
     def should_keep(self, users: int) -> bool:
-        """Return whether to keep a key with this number of users, using a fresh draw.
+        """Return whether to keep a key with this number of users.
+
+        Each call uses a fresh draw.
 
         Raises:
             ScoreError: it is not an integer; the message does not quote it.
@@ -566,7 +570,9 @@ class PartitionStrategy:
         return self._decided(users) is not None
 
     def noisy_count_if_kept(self, users: int) -> int | None:
-        """Return a key's noisy number of users, using a fresh draw, or None if the key is not kept.
+        """Return the noisy number of users of a key, or None if the key is not kept.
+
+        Each call uses a fresh draw.
 
         Raises:
             ParameterError: the strategy was made without `with_counts=True`.
@@ -576,7 +582,9 @@ class PartitionStrategy:
         return self._decided(users)
 
     def keep_column(self, counts: Scores[Any]) -> NDArray[np.bool_]:
-        """Return which keys of a column of counts to keep, using a fresh draw for each key.
+        """Return which keys of a column of counts to keep.
+
+        Each key has a fresh draw.
 
         Args:
             counts: numbers of users as a list, an array or a column; or `Counts`, in their order.
@@ -598,7 +606,9 @@ class PartitionStrategy:
         return cast("NDArray[np.bool_]", kept)
 
     def keep_keyed(self, key: object, users: int) -> bool:
-        """Return whether to keep this key; the same key always uses the same draw.
+        """Return whether to keep this key.
+
+        The same key always uses the same draw.
 
         An engine may compute a key twice: the draw is HMAC-SHA-512 of the key under the secret
         seed, and does not depend on the number of users. The privacy is computational. It holds
@@ -618,7 +628,9 @@ class PartitionStrategy:
         return self._decided_by_key(key, users) is not None
 
     def noisy_count_keyed(self, key: object, users: int) -> int | None:
-        """Return the noisy number of users of this key, or None if `keep_keyed` does not keep it.
+        """Return the noisy number of users of this key, or None if the key is not kept.
+
+        The key is kept if `keep_keyed` keeps it.
 
         Raises:
             ParameterError: the strategy was made without `with_counts=True`.
@@ -661,7 +673,9 @@ def partition_strategy(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> PartitionStrategy:
-    """Return a strategy, charged once by this call, that decides which keys of a table to keep.
+    """Return a strategy that decides which keys of a table to keep.
+
+    This call charges the whole cost of the strategy.
 
     The law, the guarantee, the neighbours and the arguments are those of `select_partitions`. The
     counting engine must limit the keys of each user to `max_partitions`, and keys and values must
@@ -707,8 +721,8 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     check_cap(counts, max_partitions, "max_partitions")
     if counts.places != "all":
         raise ParameterError(
-            f"these are the {counts.places} largest counts of a table, whose choice depends on "
-            "all users; use count_distinct_users(...), which counts the whole table"
+            f"the {counts.places} largest counts of a table depend on all users; use "
+            "count_distinct_users(...), which counts the whole table"
         )
 
 

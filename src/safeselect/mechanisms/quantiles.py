@@ -85,8 +85,8 @@ def reader(values: object) -> Later:
         elif issubclass(kind, Iterable) and not issubclass(kind, (str, bytes)):
             instead = "pass list(values), one value for each unit of privacy"
         raise ScoreError(
-            "values must be a one-dimensional list, tuple, range, NumPy array or column of "
-            f"pandas, polars or Arrow, got {kind.__name__}; {instead}"
+            "values must be a one-dimensional list, tuple, range, NumPy array or data frame "
+            f"column, got {kind.__name__}; {instead}"
         )
     return Later(partial(cells_of, column.held), None)
 
@@ -126,8 +126,8 @@ class Grid:
         """
         if lowest is None or highest is None:
             raise ParameterError(
-                "lowest and highest, the ends of the grid, are required; choose them without "
-                "looking at the data, for example lowest=0, highest=100, or the ends of their type"
+                "pass lowest and highest, the ends of the grid; choose them without looking at "
+                "the data, for example lowest=0, highest=100"
             )
         if isinstance(lowest, date) or isinstance(highest, date):
             ends = [_ordinal(lowest, "lowest"), _ordinal(highest, "highest")]
@@ -140,7 +140,7 @@ class Grid:
                 kind = int
         if step is None:
             raise ParameterError(
-                "step, the distance between the points of the grid, is required; for example "
+                "pass step, the distance between the points of the grid; for example "
                 f"{_proposed(ends[1] - ends[0], kind)}"
             )
         width = rational(step, "step")
@@ -532,7 +532,9 @@ def quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose points of a public grid for several quantiles, in nondecreasing order.
+    """Choose points of a public grid for several quantiles.
+
+    The points are in nondecreasing order.
 
     The middle quantile is drawn first. It splits the values, the grid and the other quantiles into
     two parts, which are treated in the same way, until each part has one quantile. At each level a

@@ -290,7 +290,7 @@ def best_of(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
-    """Run a private mechanism a random number of times; release only the run with the best score.
+    """Run a private mechanism a random number of times, and release only the best run.
 
     K follows a truncated negative binomial law: P(K = k) is proportional to (1 - gamma)**k prod_{l
     < k} (l + eta) / (l + 1) for k >= 1. It is geometric for eta = 1 (Liu and Talwar 2019) and
@@ -380,7 +380,7 @@ def first_above(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
-    """Run a private mechanism until a run's score reaches a threshold; release only that run.
+    """Run a private mechanism until a score reaches a threshold, and release only the last run.
 
     After each run that does not reach the threshold, the call ends without a result with
     probability gamma. Let Q be the law of one run, and p the probability that a run passes. Then a

@@ -649,7 +649,9 @@ def select_many(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Batch[Label]:
-    """Choose one or k candidates in each row of a matrix of scores, independently of other rows.
+    """Choose one or k candidates in each row of a matrix of scores.
+
+    The draws of different rows are independent.
 
     The rows are fixed in advance: no row depends on a selection from another row. If a row does, as
     in boosting or synthetic data, call the mechanism for a single row once per round.
@@ -867,8 +869,8 @@ def read_gap_grid(reading: Reading, plan: Calibration, gap_grid: object) -> Frac
     step = reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
     if plan.noise_rate.rate < MIN_RATE * (step / reading.step).denominator:
         raise ParameterError(
-            "gap_grid is too fine for this noise, or its ratio to grid is not simple: a step of "
-            "the coarsest grid that contains both must be at least 2**-40 of the noise's scale"
+            "gap_grid is too fine for this noise, or its ratio to grid is not simple; use a "
+            "larger gap_grid with a simple ratio to grid"
         )
     return step
 

@@ -24,7 +24,9 @@ _NAME = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedLaw(Planned):
-    """Your own mechanism for `top_k(mechanism=...)`, with a guarantee that you state.
+    """A mechanism of your own, with a guarantee that you state.
+
+    Pass it to `top_k(mechanism=...)`.
 
     You assert: if the difference between any two scores changes by at most R steps between
     neighbours, then `choose` with rate = epsilon / (k R) satisfies `promise(epsilon)`. The library
@@ -70,7 +72,9 @@ class StatedLaw(Planned):
             raise ParameterError(f"StatedLaw takes a name, a guarantee and a function, got {given}")
 
     def planned(self, cost: PrivacyCost, range_: Fraction, step: Fraction, k: int) -> Calibration:
-        """Return the plan of a draw with the caller's guarantee; `range_` is in grid steps.
+        """Return the plan of a draw with the guarantee that the caller states.
+
+        `range_` is in grid steps.
 
         Raises:
             ParameterError: the cost allows no draw of this kind, or no draw at this rate.

@@ -582,7 +582,7 @@ def plan_lists(
 @final
 @sealed
 class PayWhatYouGet(InTurns):
-    """A session of unknown-domain queries, in which each query is charged for the draws it made.
+    """A session of unknown-domain queries. Each query is charged for the draws that it makes.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
     draw and delta per query. A list of k labels takes k draws. A list that ends at the bottom after
@@ -675,7 +675,9 @@ class PayWhatYouGet(InTurns):
         places: int | Literal["all"] | None = None,
         labels: Labels[Any] = None,
     ) -> TopK[str]:
-        """Choose up to k labels; the arguments are those of `unknown_domain_top_k`.
+        """Choose up to k labels.
+
+        The arguments are those of `unknown_domain_top_k`.
 
         The `guarantee` of each result is that of the whole session. Do not add them up.
 

@@ -29,6 +29,7 @@ from safeselect.promises.guarantees import BoundedRange
 from safeselect.scores.candidates import labels_of
 
 _WHOLE, _DOUBLE = INTEGERS - {bool, np.bool_}, frozenset((float, np.float64))
+_POWERS = np.array([10**place for place in range(23)], dtype=np.float64)
 _DTYPES = (_WHOLE, np.int64), (_WHOLE | _DOUBLE, np.float64), ({np.float32}, np.float32)
 
 
@@ -55,9 +56,8 @@ class OrderedWeights:
         np.empty(4 * len(cells), dtype=np.uint64)
         above = np.array(cells, dtype=bool)
         places = None if above.all() else np.flatnonzero(above)
-        return cls(
-            cells, places, Weights.of(cells if places is None else cells[places]), _digest(cells)
-        )
+        taken = cells if places is None else cells[places]
+        return cls(cells, places, Weights.of(taken), _digest(cells))
 
     def __len__(self) -> int:
         """How many candidates have a weight above 0."""
@@ -114,9 +114,8 @@ class GivenWeights:
             copied = cells.dtype.kind == "u" and max(np.max(cells), np.sum(cells)) <= 1 << 24
         if plan.law.chosen or not (copied or plan.law.promise is BoundedRange):
             raise ParameterError(
-                "weights= requires the exponential mechanism (exponential_mechanism, or "
-                "mechanism='exponential') or, for integers that sum to at most 2**24, a single "
-                "permute-and-flip"
+                "weights= requires the exponential mechanism, or a single permute-and-flip with "
+                "integer weights that sum to at most 2**24"
             )
         return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
 
@@ -159,34 +158,54 @@ def _read(weights: Any) -> Cells:
 
 def _column(given: Any) -> Any:
     """Integers and floats as a column; None for what is read one by one."""
-    found, is_mixed = given, False
+    found, kinds = given, frozenset[type]()
     if isinstance(given, list):
         kinds = frozenset(map(type, given))
         try:
             found = np.array(given, next(dtype for known, dtype in _DTYPES if kinds <= known))
         except (StopIteration, OverflowError):
             return None
-        is_mixed = not kinds.isdisjoint(_WHOLE)
-    if found.ndim != 1 or not found.size or found.dtype.kind not in "iuf" or found.itemsize > 8:
+    is_column = found.ndim == 1 and found.size and found.dtype.kind in "iuf" and found.itemsize <= 8
+    if not is_column or not 0 <= np.min(found) <= np.max(found) < np.inf:
         return None
     is_whole = found.dtype.kind != "f"
     if not is_whole:
-        printed = found if found.itemsize == 8 else found.astype(str)
-        found = np.add(printed.astype(np.float64), 0)  # -0 is 0
+        found = np.add(found, 0, dtype=found.dtype.newbyteorder("="))  # -0 is 0
+        found = found if found.itemsize == 8 else _printed(found)
         is_whole = np.rint(found[0]) == found[0] and np.array_equal(np.rint(found), found)
         # Beyond these, a float may not be the whole number that it prints, or that it was made of.
-        most = 1 << 53 if is_whole or is_mixed else np.inf
+        most = 1 << 53 if is_whole or kinds & _WHOLE else np.inf
         if not np.max(found) < most or not _is_normal(found):
             return None
-    if not np.min(found) >= 0:
-        return None
     return found.astype(np.uint64) if is_whole else found
+
+
+def _printed(floats: Any) -> Cells:
+    """The numbers that floats of 16 or 32 bits print; of 0 or more.
+
+    A unit is the largest power of ten that is at most the distance to the next float.  A float
+    prints the nearest multiple of ten units if that reads as the same float, and otherwise of one
+    (Steele and White 1990).  Powers of ten up to 10**22 are floats, so a quotient is rounded once;
+    smaller floats, and those above 2**mantissa, are printed one by one where this is not certain.
+    """
+    kind = np.finfo(floats.dtype)
+    # By a float's exponent: how many of its distances are 1, and how many units.
+    steps = np.ldexp(_POWERS[0], kind.nmant - np.maximum(np.arange(-1023, 1025), kind.minexp))
+    powers = np.take(_POWERS, np.searchsorted(_POWERS, steps), mode="clip")
+    units = np.take(powers, floats.astype(np.float64).view(np.int64) >> 52)
+    cells = floats * units
+    tens = np.rint(np.divide(cells, 10)) * 10
+    is_other = np.divide(tens, units).astype(floats.dtype) != floats
+    found: Cells = np.divide(tens + (np.rint(cells) - tens) * is_other, units)
+    other = np.flatnonzero((found.astype(floats.dtype) != floats) | (floats > 1 << kind.nmant))
+    found[other] = floats[other].astype(str).astype(np.float64)
+    return found
 
 
 def _is_normal(floats: Any) -> bool:
     """Whether floats are 0 or normal: the number that one prints is within a 2**-53rd part."""
-    subnormal = np.logical_and(floats < np.finfo(np.float64).tiny, floats != 0)
-    return bool(np.max(floats) < np.inf) and not np.any(subnormal)
+    # In the order of their bits 0 comes after all others, if 1 is taken off.
+    return bool(np.min(floats.view(np.uint64) - np.uint64(1)) >= (1 << 52) - 1)
 
 
 def _digest(cells: Cells) -> str:
@@ -198,8 +217,7 @@ def _digest(cells: Cells) -> str:
         whole = cells.dtype.kind == "u"
         name = np.min_scalar_type(np.max(cells)).newbyteorder("<").str if whole else "<f8"
         found = sha256(name.encode())
-        written: Any = np.ascontiguousarray(cells, dtype=name)
-        found.update(written)
+        found.update(np.ascontiguousarray(cells, dtype=name).data)
     else:
         found = sha256(",".join(map(exact_text, cells)).encode())
     return "sha256:" + found.hexdigest()

@@ -69,21 +69,25 @@ class PureDP(_OfEpsilon):
         return _concentrated(self, lambda e: e * -(-e).expm1() / (1 + (-e).exp()))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return ApproximateDP with the smallest epsilon at this delta; the inverse of `delta`.
+        """Return an ApproximateDP guarantee with the smallest epsilon at this delta.
+
+        This method is the inverse of `delta`.
 
         Source: Kairouz, Oh and Viswanath (2015): randomized response dominates.
         """
         return _approximate(self, delta, lambda e, d, _: e + (1 - d * (1 + (-e).exp())).log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta at this epsilon: (e**own - e**epsilon) / (1 + e**own), where
-        own is self.epsilon."""
+        """Return the smallest delta at this epsilon.
+
+        It is (e**own - e**epsilon) / (1 + e**own), where own is self.epsilon.
+        """
         return -less.expm1() / (1 + (-own).exp())
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceDominated(_OfEpsilon):
-    """Neighbours are at most as easy to distinguish as Laplace(0, 1) and Laplace(epsilon, 1).
+    """Neighbours are no easier to distinguish than Laplace(0, 1) and Laplace(epsilon, 1).
 
     It holds for permute-and-flip, for report-noisy-max with continuous noise and for every release
     of gaps.  Reason: on the straight line from one score vector to its neighbour, an event's
@@ -103,13 +107,17 @@ class LaplaceDominated(_OfEpsilon):
         return _concentrated(self, lambda e: e + (-e).expm1())
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return ApproximateDP with the smallest epsilon at this delta:
-        max(0, self.epsilon + 2 ln(1 - delta))."""
+        """Return an ApproximateDP guarantee with the smallest epsilon at this delta.
+
+        This epsilon is max(0, self.epsilon + 2 ln(1 - delta)).
+        """
         return _approximate(self, delta, lambda e, _, rest: e + 2 * rest.log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta at this epsilon: 1 - e**((epsilon - own) / 2), where own is
-        self.epsilon."""
+        """Return the smallest delta at this epsilon.
+
+        It is 1 - e**((epsilon - own) / 2), where own is self.epsilon.
+        """
         return -(less / 2).expm1()
 
 
@@ -138,14 +146,18 @@ class BoundedRange(_OfEpsilon):
         return _concentrated(self, rho)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return ApproximateDP with the smallest epsilon at this delta; the inverse of `delta`."""
+        """Return an ApproximateDP guarantee with the smallest epsilon at this delta.
+
+        This method is the inverse of `delta`.
+        """
         return _approximate(
             self, delta, lambda e, d, _: e + 2 * (1 - (d * -(-e).expm1()).sqrt()).log()
         )
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta at this epsilon:
-        (1 - e**((epsilon - own) / 2))**2 / (1 - e**-own), where own is self.epsilon.
+        """Return the smallest delta at this epsilon.
+
+        It is (1 - e**((epsilon - own) / 2))**2 / (1 - e**-own), where own is self.epsilon.
 
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
         """
@@ -175,7 +187,9 @@ class ZeroConcentratedDP:
         return self
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return ApproximateDP with an epsilon that is certified at a nearly optimal order.
+        """Return an ApproximateDP guarantee at this delta.
+
+        Its epsilon is certified at a nearly optimal order.
 
         Source: Canonne, Kamath and Steinke (2020), Proposition 12 and Corollary 13.
         """

@@ -39,7 +39,10 @@ _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 
 @runtime_checkable
 class Source(Protocol):
-    """Independent uniform random bytes: as many as requested, or an error."""
+    """A source of independent, uniform random bytes.
+
+    A source fills the whole buffer or raises an error.
+    """
 
     @property
     def name(self) -> str:
@@ -206,7 +209,9 @@ def resolve(source: object | None) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The current status of a source, as strings for records.
+    """The current status of a source.
+
+    All values are strings, as records state them.
 
     Args:
         name: name of the source. Only classes of this package have names of this package.
@@ -222,7 +227,9 @@ class Observed:
 
 
 def observed(source: Source) -> Observed:
-    """Return facts about a source or, for a combined source, about its weakest part.
+    """Return facts about a source.
+
+    For a combined source, they are the facts about its weakest part.
 
     Args:
         source: a result of `resolve`.

@@ -156,7 +156,9 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Public facts about a release, all fixed before the first random bit was drawn.
+    """Public facts about a release.
+
+    All of them were fixed before the first random bit was drawn.
 
     Attributes:
         unit: unit of privacy, in the words of the ledger's scope or of the counts; or "not stated".
@@ -194,7 +196,9 @@ class Provenance:
     def of(
         parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None, utc: str | None
     ) -> Provenance:
-        """Return the provenance of a release of this process; pass None for unstated facts.
+        """Return the provenance of a release made by this process.
+
+        Pass None for facts that are not stated.
 
         Args:
             by: relation of neighbouring data sets.
@@ -217,7 +221,7 @@ def _beside(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Release:
-    """The fields and methods that all releases have in common.
+    """Fields and methods that all releases share.
 
     Attributes:
         mechanism: name of the mechanism and version of its law, such as "permute_and_flip/1".
@@ -243,17 +247,23 @@ class Release:
         require(self.parts, "the number of its draws")
 
     def statement(self) -> str:
-        """Describe the release in words: question, result, promise, assumptions and limits."""
+        """Describe the release in words.
+
+        The text states the question, the result, the promise, the assumptions and the limits.
+        """
         return str(_beside("statement").in_words(self))
 
     def to_json(self) -> str:
-        """Return one line of JSON with numbers as strings; `from_json` reads it."""
+        """Return the release as one line of JSON.
+
+        Numbers are strings. `from_json` reads this line.
+        """
         from safeselect.release import codec  # loaded with the first release that is written
 
         return codec.write(self)
 
     def to_dict(self) -> Columns:
-        """Return the columns as a dict of lists, as in `to_pandas`."""
+        """Return the columns as a dict of lists."""
         raise NotImplementedError
 
     def to_pandas(self) -> Any:
@@ -265,7 +275,10 @@ class Release:
         return self._frame("polars")
 
     def plot(self) -> Any:
-        """Return a matplotlib figure of the columns of `to_dict`; requires the extra `plots`."""
+        """Return a matplotlib figure of the release.
+
+        The figure shows the columns of `to_dict`. This method requires the extra `plots`.
+        """
         return _beside("plots").plot(self)
 
     def _frame(self, library: str) -> Any:
@@ -326,7 +339,10 @@ class Selection(_Scored, Generic[Label]):
         require(self.gap is None or self.gap >= 0, "its gap")
 
     def to_dict(self) -> Columns:
-        """Return `rank`, `label`, `index` and `gap` as a dict of lists."""
+        """Return the columns as a dict of lists.
+
+        The columns are `rank`, `label`, `index` and `gap`.
+        """
         index = None if self.index is None else [self.index]
         gap = None if self.gap is None else [float(self.gap)]
         return _columns(rank=[1], label=[self.label], index=index, gap=gap)
@@ -399,7 +415,11 @@ class TopK(_Scored, Generic[Label]):
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
     def to_dict(self) -> Columns:
-        """Return `rank` (if ordered), `label`, `index`, `gap`, `count`, `low`, `high` as lists."""
+        """Return the columns as a dict of lists.
+
+        The columns are `label`, `index`, `gap`, `count`, `low` and `high`. Ordered results also
+        have `rank`.
+        """
         rank = range(1, len(self) + 1) if self.ordered else None
         gaps = None if self.gaps is None else map(float, self.gaps)
         counted = _near(self.counts, self.noise, least=0)
@@ -408,7 +428,9 @@ class TopK(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Groups(Release, Generic[Label]):
-    """The best candidates in each group, for a public list of groups, in one release.
+    """The best candidates in each group of a public list.
+
+    All groups are in one release.
 
     Attributes:
         groups: the groups, in the stated order.
@@ -449,7 +471,10 @@ class Groups(Release, Generic[Label]):
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
-        """Return `group`, `rank`, `label`, `count`, `low` and `high` as a dict of lists."""
+        """Return the columns as a dict of lists.
+
+        The columns are `group`, `rank`, `label`, `count`, `low` and `high`.
+        """
         rows = [*zip(self.groups, self.labels, strict=True)]
         counts = None if self.counts is None else [*chain.from_iterable(self.counts)]
         return _columns(
@@ -462,7 +487,7 @@ class Groups(Release, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Batch(_Scored, Generic[Label]):
-    """Many independent selections, one for each row of scores.
+    """Independent selections, one for each row of scores.
 
     Attributes:
         winners: read-only array of int64. Its shape is (m,), for the winner of each row, or (m, k),
@@ -506,7 +531,10 @@ class Batch(_Scored, Generic[Label]):
         return list(np.fromiter(self.names, dtype=object)[self.winners].tolist())
 
     def to_dict(self) -> Columns:
-        """Return `row`, `rank`, `label` and `index` as a dict of lists."""
+        """Return the columns as a dict of lists.
+
+        The columns are `row`, `rank`, `label` and `index`.
+        """
         k = self.winners.shape[1] if self.winners.ndim == 2 else 1
         flat, names = self.winners.ravel().tolist(), self.names
         return _columns(
@@ -562,7 +590,10 @@ class Numbers(Release, Generic[Value, Label]):
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
-        """Return `label` (or a position), `value`, `low` and `high` as a dict of lists."""
+        """Return the columns as a dict of lists.
+
+        The columns are `label` (or a position), `value`, `low` and `high`.
+        """
         labels = range(len(self)) if self.labels is None else self.labels
         near = _near(self.values, self.noise)
         return _columns(label=labels, value=near.pop("count"), **near)
@@ -610,7 +641,10 @@ class Answers(Release):
         return len(self.indices)
 
     def to_dict(self) -> Columns:
-        """Return the index, gap, branch and cost of each answer "above" as a dict of lists."""
+        """Return the columns as a dict of lists.
+
+        The columns are the index, gap, branch and cost of each answer "above".
+        """
         gaps, costs = map(float, self.gaps), map(float, self.costs)
         branches = self.branches or None
         return _columns(index=self.indices, gap=gaps, branch=branches, cost=costs)
@@ -620,7 +654,9 @@ SHAPES: tuple[type[Release], ...] = (Selection, TopK, Groups, Batch, Numbers, An
 
 
 def from_json(written: str) -> Release:
-    """Read a release that `to_json` wrote; the result has the same class and equal fields.
+    """Read a release that `to_json` wrote.
+
+    The result has the same class and equal fields.
 
     The text may come from an untrusted source: only objects of these classes are created. Labels
     and values that are neither strings nor numbers nor dates are returned as `OtherLabel`. This
@@ -648,7 +684,9 @@ def from_json(written: str) -> Release:
 
 
 def json_schema(shape: type[Release]) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) for the `to_json` output of a release class.
+    """Return the JSON Schema of a release class.
+
+    The schema (draft 2020-12) describes the output of `to_json`.
 
     Raises:
         ParameterError: the argument is not one of the six classes of releases.
@@ -659,7 +697,7 @@ def json_schema(shape: type[Release]) -> dict[str, Any]:
     """
     if shape not in SHAPES:
         names = ", ".join(each.__name__ for each in SHAPES)
-        raise ParameterError(f"shape must be the class of a release: {names}; got {shape!r}")
+        raise ParameterError(f"shape must be one of the classes {names}, got {shape!r}")
     from safeselect.release import codec
 
     return codec.json_schema(shape)

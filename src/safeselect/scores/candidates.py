@@ -326,7 +326,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
     if id(type(scores)) not in PLAIN or getattr(scores, "ndim", 2) != 2:
         raise ScoreError(
             "scores must be a plain two-dimensional NumPy array or a list of rows, got "
-            f"{type(scores).__name__}; use [scores] for one row, scores.to_numpy() for a table"
+            f"{type(scores).__name__}; use [scores] for one row, or scores.to_numpy() for a table"
         )
     rows: Any = scores
     if len(rows) == 0:
@@ -342,7 +342,8 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
         raise ScoreError("every row of scores must have the same number of candidates")
     if labels is None and any(each.labels != first.labels for each in others):
         raise ParameterError(
-            "every row of scores must have the same labels, in the same order; or pass labels="
+            "every row of scores must have the same labels, in the same order; otherwise, pass "
+            "labels="
         )
     columns = tuple(column for each in (first, *others) for column in each.rows)
     return Candidates(columns, first.size, first.labels, True, first.positions)
@@ -382,8 +383,8 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
     names = tuple(given)
     if len(names) != count:
         raise ParameterError(
-            f"labels must have one label for each score, in the same order, got {len(names)} for "
-            f"{count}"
+            f"labels must contain one label for each score, in the same order, got {len(names)} "
+            f"labels for {count} scores"
         )
     different = None
     with suppress(Exception):  # a label's own error may quote a label, so ours is raised below

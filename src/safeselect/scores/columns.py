@@ -38,8 +38,8 @@ def column_of(scores: Any) -> Any:
     kind = type(scores)
     if not _is_table(kind):
         raise ScoreError(
-            "scores must be a list, a tuple, a dict, a plain NumPy array, or a pandas, polars or "
-            f"Arrow column, got {kind.__name__}{_instead(kind)}"
+            "scores must be a list, tuple, dict, plain NumPy array or data frame column, got "
+            f"{kind.__name__}{_instead(kind)}"
         )
     return _only_column(scores)
 

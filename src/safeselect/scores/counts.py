@@ -96,13 +96,12 @@ class Counts(Mapping[Any, int]):
             >>> Counts.from_rows([("Rome", 2)], check=[("a", 1)], places=101)
             Traceback (most recent call last):
             ...
-            safeselect.errors.ParameterError: check= must be the rows of ...
+            safeselect.errors.ParameterError: check= must be the rows that ...
         """
         if sha256(ascii(_pairs(check)).encode()).hexdigest() not in _BY_BYTES:
             raise ParameterError(
-                "check= must be the rows of the `safeselect sql --check` statement, in order; an "
-                "engine that does not compare text by bytes could reveal how one user writes an "
-                "item"
+                "check= must be the rows that the statement of `safeselect sql --check` returns, "
+                "in order"
             )
         return cls(dict(_pairs(rows)), places, max_contributions, unit=unit)
 
@@ -122,7 +121,7 @@ class Counts(Mapping[Any, int]):
     def check_known(
         self, change: Sensitivity, reading: Reading, *, unit: str | None, replaced: bool
     ) -> None:
-        """Raise an error if these counts do not suit a mechanism for a known domain.
+        """Raise an error if these counts cannot be used with a known domain.
 
         Args:
             change: the declared change of the scores.

@@ -334,7 +334,7 @@ def ask(question: Callable[[], _Answer], failure: str) -> _Answer:
     if interrupted:
         raise KeyboardInterrupt
     if exhausted:
-        raise InputError("DuckDB ran out of memory or of disk space while reading the table")
+        raise InputError("DuckDB ran out of memory or disk space while reading the table")
     if broken:
         raise InputError(_NOT_WHOLE)
     if answer is None:

@@ -94,7 +94,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class TableAs:
-    """A table with options for reading it; accepted wherever a table is accepted.
+    """A table with options for reading it.
+
+    You can pass it wherever a table is accepted.
 
         top_items(TableAs(["may.csv", "june.csv"], delimiter=";", trim=True), item="city", ...)
 
@@ -178,7 +180,9 @@ class TableAs:
             raise ParameterError("a TableAs must contain a table, not another TableAs")
 
     def check(self, *, user: str, item: str | None = None) -> Look:
-        """Before a release, inspect how values are written in the table, as `safeselect look` does.
+        """Inspect how values are written in the table, as `safeselect look` does.
+
+        Do this before a release.
 
         The result is exact and private: NOT FOR PUBLICATION. Publish the chosen options with the
         release. An option that you choose because of this result reveals something about the table.
@@ -208,7 +212,10 @@ class TableAs:
         return found
 
     def tidied(self, column: str, *, user: bool = False) -> str:
-        """Return the SQL that cleans a column of text, with `ids` applied to users."""
+        """Return the SQL that cleans a column of text.
+
+        `ids` applies to the column of users.
+        """
         cell = self._tidied(column, user=user)
         if not self.missing:
             return cell
@@ -229,7 +236,10 @@ class TableAs:
         return f"nfc_normalize({column})" if self.nfc and self.casefold else column
 
     def value(self, column: str, *, dated: bool) -> str:
-        """Return the SQL that reads numbers or dates from text, or NULL for other cells."""
+        """Return the SQL that reads numbers or dates from text.
+
+        The value of other cells is NULL.
+        """
         column = self.tidied(column)
         if dated and self.dates is not None:
             day = f"CAST(try_strptime({column}, {literal(self.dates)}) AS DATE)"
@@ -268,7 +278,7 @@ def paths_of(table: object) -> list[Path] | None:
     for each in parts:
         if not isinstance(each, (str, os.PathLike)):
             raise ParameterError(
-                "a table must be the path of a file, several paths, or a frame, got a list with "
+                "a table must be a file path, a list of paths or a frame, got a list with "
                 f"{type(each).__name__}"
             )
         text = os.fspath(each)

@@ -72,9 +72,9 @@ def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]
     kind = _kind(table)
     if kind not in _NAMES:
         raise ParameterError(
-            "a table must be the path of a file, several paths, a pandas or polars DataFrame, "
-            f"a polars LazyFrame, a pyarrow Table or a DuckDB relation such as "
-            f"connection.table('trips'), got {type(table).__name__}"
+            "a table must be a file path, a list of paths, a pandas or polars frame, a pyarrow "
+            "Table or a DuckDB relation such as connection.table('trips'), got "
+            f"{type(table).__name__}"
         )
     names = None
     with hushed():  # any error may quote what a LazyFrame read
@@ -90,9 +90,8 @@ def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
         converted = convert(arrow)
     if converted is None:
         raise InputError(
-            f"column {' or '.join(map(shown, places))} cannot be read; keys must be "
-            'integers or strings, all of one kind, for example df["rider"].astype("Int64") or '
-            '.astype("string")'
+            f"column {' or '.join(map(shown, places))} cannot be read; convert it to "
+            'integers or strings, for example with df["rider"].astype("Int64")'
         )
     return converted
 

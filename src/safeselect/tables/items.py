@@ -311,7 +311,7 @@ def top_items_by_group(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> results.Groups[str]:
-    """Choose, for each group of a public list, the k items with the most distinct users.
+    """Choose the k items with the most distinct users in each group of a public list.
 
     A user is counted in at most `max_groups` groups, which a fixed hash chooses. With 1, each group
     gets the whole budget, and a user of several groups counts in one of them. With more, users
@@ -379,7 +379,7 @@ def top_items_by_group(
     stated = None if groups is None else read_labels(groups, "group")
     if (stated is None) is not groups_are_public:
         raise ParameterError(
-            "the groups are required: groups=[...], a list made without looking at the table, or "
+            "pass groups=[...], a list made without looking at the table, or "
             "groups_are_public=True if the set of groups in the table is public knowledge"
         )
     known = None if candidates is None else read_labels(candidates)
@@ -522,10 +522,7 @@ def select_keys(
     if noise == "table":
         terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
     elif with_counts is not False or pre_threshold != 1:
-        raise ParameterError(
-            "with_counts and pre_threshold cannot be used with noise='gaussian', which decides by "
-            "weights and not by numbers of users"
-        )
+        raise ParameterError("with_counts and pre_threshold cannot be used with noise='gaussian'")
     else:
         terms = WeightedTerms.read(epsilon, delta, max_partitions)
     _warn_delta(terms.total.delta, rows)
@@ -558,7 +555,9 @@ def choose_cap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[int]:
-    """Privately choose a cap that covers all items of about the stated share of users.
+    """Privately choose a cap on the number of items per user.
+
+    The cap covers all items of about the stated share of users.
 
     The cap is a private quantile of the number of items per user. Among similar caps the smallest
     is preferred: each additional item must be needed by 16 / epsilon users.

@@ -40,7 +40,9 @@ _LISTED = {"item": "candidate", "grp": "group"}
 
 
 def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") -> list[str]:
-    r"""Read a public list of candidates or groups: UTF-8 text with one unique label per line.
+    r"""Read a public list of candidates or groups.
+
+    The file is UTF-8 text with one unique label per line.
 
     Args:
         path: path of the file.
@@ -118,9 +120,8 @@ def require_key(kind: str, column: str, *, item: bool = False) -> None:
     kind = kind.partition("(")[0]
     if kind not in (TEXT, _NOTHING) and kind not in INTEGERS and not (item and kind in _NUMBERS):
         raise InputError(
-            f"column {shown(column)} must contain integers or strings, but contains {kind}, whose "
-            "equality depends on their representation; use, for example, "
-            f'df[{shown(column)}].astype("string")'
+            f"column {shown(column)} must contain integers or strings, but contains {kind}; "
+            f'convert it, for example with df[{shown(column)}].astype("string")'
         )
 
 
@@ -237,8 +238,8 @@ def open_keyed(table: object, item: str, user: str, group: str | None = None) ->
     """Open a table and check its columns' names and declared types."""
     if isinstance(table, TableAs) and is_spark(table.table):
         raise ParameterError(
-            "a Spark DataFrame is counted in Spark; clean its columns there, for example with "
-            "pyspark.sql.functions lower and trim, and pass it without TableAs"
+            "clean the columns of a Spark DataFrame in Spark, for example with lower and trim, "
+            "and pass it without TableAs"
         )
     columns = {"item": item, "person": user} | ({} if group is None else {"grp": group})
     with ExitStack() as opened:

@@ -53,7 +53,9 @@ _CELL = re.compile(
 
 @contextmanager
 def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[str], Any]]:
-    r"""Open a table of scores with one candidate per row, as a context manager.
+    r"""Open a table of scores, as a context manager.
+
+    Each row of the table is one candidate.
 
     The labels and their number are public, and the labels are read immediately. The type and the
     cells of the column of scores are read when a mechanism reads the scores. It does this once, and
@@ -135,7 +137,7 @@ def table_quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose quantiles of a column of a table, counting each user once.
+    """Choose quantiles of a column of a table. Each user counts once.
 
         fares = {"value": "fare", "user": "rider", "of": "largest"}
         grid = {"lowest": 0, "highest": 500, "step": "0.5"}

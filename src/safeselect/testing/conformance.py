@@ -29,7 +29,9 @@ _THREADS = 8
 
 
 def check_source(factory: Callable[[], Source]) -> tuple[str, ...]:
-    """Raise AssertionError if a source from the factory breaks a rule; the error names the rule.
+    """Check that a source follows the rules of the protocol.
+
+    The function raises an AssertionError that names the broken rule.
 
     Args:
         factory: builds a new source; called several times.

@@ -41,7 +41,7 @@ _ERROR = Fraction(1, 2**50)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
-    """Outcomes of many calls on the same scores.  NOT PRIVATE.
+    """The outcomes of many calls on the same scores. NOT PRIVATE.
 
     Attributes:
         indices: int64 array with the position of each winner, or of shape (repetitions, k), best
@@ -90,7 +90,9 @@ def simulate(
     repetitions: int = 10_000,
     seed: bytes | str | int,
 ) -> Simulation:
-    """Call a mechanism many times on synthetic scores, with the engine of releases.  NOT PRIVATE.
+    """Call a mechanism many times on synthetic scores. NOT PRIVATE.
+
+    The calls use the engine of releases.
 
     The scores are read once, and the calls are independent. They are the rows of a batch in which
     every row has the same scores or, with `k`, separate rankings.

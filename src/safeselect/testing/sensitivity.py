@@ -61,7 +61,9 @@ def check_sensitivity(
     on_grid: bool = False,
     score_error: Number | None = None,
 ) -> int:
-    """Check that scores of neighbours differ by no more than declared; return the number of pairs.
+    """Check that the scores of neighbours differ by no more than declared.
+
+    Return the number of checked pairs.
 
     A successful check proves nothing: it only shows that these pairs are not counterexamples. Use
     synthetic data, because the exception quotes differences of scores.

@@ -46,7 +46,9 @@ class _ForTests(Guarded):
 @final
 @own
 class DeterministicSource(_ForTests):
-    """A SHAKE-256 stream for tests, with the same nonces and bytes for the same seed.
+    """A SHAKE-256 stream for tests.
+
+    The same seed gives the same nonces and bytes.
 
     Segment i = 0, 1, ... of the stream is SHAKE-256(seed || i as 8 bytes, big-endian).  Only one
     thread may use it at a time.  It raises in a child of the process that built it.
@@ -124,7 +126,9 @@ class SimulationSource(_ForTests):
 @final
 @own
 class RecordingSource(_ForTests):
-    """Passes on the bytes of another source, and records them and the sizes of the requests.
+    """A source that records the bytes of another source.
+
+    It also records the sizes of the requests.
 
     It has two uses: to show that the sizes do not depend on the scores, and to replay a call with
     `ReplaySource(recording.data, nonces=recording.nonces)`. The recording and the release together
@@ -175,7 +179,9 @@ class RecordingSource(_ForTests):
 @final
 @own
 class ReplaySource(_ForTests):
-    """Replays the given bytes in order, and raises `SourceError` when they run out.
+    """A source that replays the given bytes in order.
+
+    It raises `SourceError` when the bytes run out.
 
     The tape is used only for `fill`. `begin` returns the nonces and, after the last one, the number
     of the call. The source raises an error in a forked child.

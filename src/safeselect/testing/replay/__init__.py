@@ -49,7 +49,9 @@ def replay(
     seed: int = 1,
     capture: Iterable[str | Path] = (),
 ) -> Report:
-    """Run a pipeline on neighbouring data with equal outcomes, and report unexpected differences.
+    """Run a pipeline on neighbouring data, and report unexpected differences.
+
+    The outcomes of the mechanisms are the same in all runs.
 
     Nothing is charged, because ledgers are replaced by copies of their budgets in memory. Use
     synthetic data, because the report quotes rows.
@@ -145,8 +147,9 @@ class _Search:
             self.blind |= {"answers of a partition strategy", "the returned value"}
         for broken in self.compare(base, again):
             raise ParameterError(
-                "the pipeline gives different results on the same data: it draws its own random "
-                f"numbers, or changes a state outside the pipeline ({broken.line}: {broken.seen})"
+                "the pipeline gives different results on the same data, because it draws its own "
+                f"random numbers or changes state outside the pipeline ({broken.line}: "
+                f"{broken.seen})"
             )
         return base
 

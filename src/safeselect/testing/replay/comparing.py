@@ -75,7 +75,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """The findings of a replay; true if there is any finding, for use as `assert not replay(...)`.
+    """The findings of a replay.
+
+    A report is true if it has findings, so you can write `assert not replay(...)`.
 
     It quotes rows of the data. Do not publish it.
 
