@@ -74,8 +74,7 @@ RELEASE  file with a release in JSON
     """\
 The text is computed from the release alone. To check the release, use safeselect audit.
 
-For example:
-safeselect statement release.json
+For example: safeselect statement release.json
 """,
 )
 AUDIT = Command(
@@ -97,7 +96,6 @@ RELEASE  file with a release in JSON, including its receipt
 Prints one line for each comparison, and then the verdict. An unsigned log is evidence only up to
 the given head.
 
-For example:
-safeselect audit release.json --log budget.ledger --head 12:...
+For example: safeselect audit release.json --log budget.ledger --head 12:...
 """,
 )
