@@ -93,8 +93,7 @@ RELEASE  file with a release in JSON, including its receipt
 """),
     _run,
     """\
-Prints one line for each comparison, and then the verdict. An unsigned log is evidence only up to
-the given head.
+Prints each comparison and the verdict. An unsigned log is evidence only up to the given head.
 
 For example: safeselect audit release.json --log budget.ledger --head 12:...
 """,

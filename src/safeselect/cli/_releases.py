@@ -105,8 +105,7 @@ RANKED = declare("""
 """)
 SENSITIVITY = declare("""
 --sensitivity S required  largest change of any one score when one unit is added or removed
---monotonic  assert that adding a unit never moves scores in opposite directions; this halves the
-    noise
+--monotonic  assert that adding a unit never moves scores in opposite directions; halves the noise
 --minimize  prefer small scores
 """)
 ONE = declare("-k K integer =1  number of candidates to release (default: 1)")
@@ -390,8 +389,7 @@ QUANTILES = _command(
     "quantiles",
     "release quantiles of a column; each user counts once",
     """\
-A row is dropped if its value is neither a number nor a date. To count such rows, use safeselect
-look.
+Rows without a number or a date as their value are dropped. safeselect look counts such rows.
 
 For example: safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2
 --lowest 0 --highest 500 --step 1/2 --epsilon 1
