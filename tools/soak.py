@@ -51,7 +51,8 @@ from safeselect.ledger.record import library
 from safeselect.release.results import TopK
 from safeselect.results import Batch
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "laws"))
+for folder in ("support", "laws"):
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / folder))
 
 from checks.cells import Enclosure, ranking_law
 from checks.releases import Release, releases

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,9 +24,11 @@ from safeselect import (
     RepeatedRequest,
     SourceError,
 )
-from safeselect.ledger import Ed25519Signer
+from safeselect.ledger import Ed25519Signer, book
 from safeselect.ledger.book import Asked, Turn
-from safeselect.ledger.stores.file import FileStore
+from safeselect.ledger.replay import Checker
+from safeselect.ledger.stores import file
+from safeselect.ledger.stores.file import FileStore, sync
 
 pytestmark = pytest.mark.claim("C9")
 
@@ -35,18 +39,19 @@ class Held:
     def __init__(self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
         self.book, self.writes = ledger._book, 0
         self.fails: list[BaseException] = []
-        self.expected = 0
+        self.expected, self.first = 0, lambda: pure("1/1000")
+        self.then: Callable[[], object] = bool
+        self.crowded = Checker()
         real = FileStore.write
 
         def write(store: FileStore, work: Callable[[Any], Any]) -> Any:
             self.writes += 1
             if self.expected:
                 expected, self.expected = self.expected, 0
+                self.book._turn.ahead = self.crowded  # as if other threads had just written
                 done = real(store, work)
-                for _ in range(1000):
-                    if len(self.book._turn.queue) == expected:
-                        break
-                    time.sleep(0.005)
+                self.wait(expected)
+                self.then()
                 return done
             if self.fails:
                 raise self.fails.pop()
@@ -54,10 +59,28 @@ class Held:
 
         monkeypatch.setattr(FileStore, "write", write)
 
+    def has(self, expected: int) -> bool:
+        """Whether so many wait, and judged their records."""
+        queue = tuple(self.book._turn.queue)
+        return len(queue) >= expected and all(
+            each.signer or each.draft is not None for each in queue
+        )
+
+    def wait(self, expected: int) -> None:
+        for _ in range(1000):
+            if self.has(expected):
+                break
+            time.sleep(0.005)
+
     def run(self, *calls: Callable[[], Any]) -> list[Any]:
         """What the calls return or raise: they all wait while a first charge is written."""
         self.expected, found = len(calls), [None] * len(calls)
-        first = threading.Thread(target=scope(Ledger(self.book)).pay, args=(pure("1/1000"),))
+
+        def begin() -> None:
+            with suppress(LedgerError):
+                scope(Ledger(self.book)).pay(self.first())
+
+        first = threading.Thread(target=begin)
 
         def call(place: int) -> None:
             try:
@@ -66,13 +89,14 @@ class Held:
                 found[place] = error
 
         threads = [threading.Thread(target=call, args=(place,)) for place in range(len(calls))]
+        self.book._turn.ahead = None
         first.start()
-        while self.expected:
+        while self.book._turn.ahead in (None, self.crowded):
             time.sleep(0.001)
         self.writes = 0
         for thread in threads:
             thread.start()
-            while thread.is_alive() and len(self.book._turn.queue) <= threads.index(thread):
+            while thread.is_alive() and not self.has(threads.index(thread) + 1):
                 time.sleep(0.001)
         for thread in (first, *threads):
             thread.join()
@@ -115,6 +139,52 @@ def test_what_shares_a_nonce_a_request_or_a_charge_is_judged_after_the_first(hel
         assert sum(isinstance(each, error) for each in found) == 1, found
         assert held.writes == 2
     assert kinds(Ledger(held.book)).count("aborted") == 1
+
+
+@pytest.mark.parametrize("event", ["written", "unknown", "failed", "moved"])
+def test_a_draft_counts_only_on_the_state_that_it_expected(
+    held: Held, monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    ledger, judged, judge = Ledger(held.book), list[str](), book.judged
+    other, there = scope(Ledger.open(Path(held.book.name))), scope(ledger)
+    fails = [OSError(errno.EIO, "no")]
+
+    def counted(checker: Checker, *about: Any) -> Any:
+        judged.append(checker.last)
+        return judge(checker, *about)
+
+    def lost() -> None:
+        raise LedgerError("lost")
+
+    def failing(opened: Any) -> None:
+        if fails:
+            held.wait(3)
+            raise fails.pop()
+        sync(opened)
+
+    monkeypatch.setattr(book, "judged", counted)
+    if event == "failed":
+        monkeypatch.setattr(file, "sync", failing)
+    held.then = {"unknown": lost, "moved": lambda: other.pay(pure("1/10"))}.get(event, bool)
+    found = held.run(
+        lambda: there.pay(pure("1/10")).charge,
+        lambda: there.pay(pure("19/20")),
+        lambda: there.pay(pure("1/10")).charge,
+    )
+    first = {"failed": 2, "moved": 4}.get(event, 3)
+    assert [found[0], found[2]] == [first, first + 1]
+    assert isinstance(found[1], BudgetError)
+    assert len(judged) == {"failed": 5, "moved": 6}.get(event, 3)
+    assert ledger.check().head == ledger.head
+
+
+def test_a_draft_shares_nothing_with_what_is_being_written(held: Held) -> None:
+    there, twin = scope(Ledger(held.book)), pure("1/1000")
+    held.first = lambda: twin
+    found = held.run(lambda: there.pay(twin), lambda: there.pay(pure("1/10")).charge)
+    assert isinstance(found[0], SourceError)
+    assert found[1] == 3
+    assert Ledger(held.book).check().head == Ledger(held.book).head
 
 
 def test_refusals_of_a_group_close_a_scope_for_those_after_them(

@@ -157,7 +157,7 @@ def test_of_scopes_that_are_joined_the_least_counts() -> None:
 @pytest.mark.parametrize("wrong", [None, 3, "1/10", [PureDP(1)], {}, object(), Budget])
 def test_other_things_are_no_releases(wrong: Any) -> None:
     balance = new(":memory:", **MILLIONTH).balance("a")
-    said = "pass a guarantee such as PureDP|made no call|must be text|missing"
+    said = "pass a guarantee such as PureDP|must make a call|must be text|missing"
     with pytest.raises((ParameterError, TypeError), match=said):
         balance.fits(wrong)
 

@@ -165,7 +165,12 @@ def test_a_session_keeps_its_call_and_ends_it_once() -> None:
     with pytest.raises(SourceError, match="no"), (third := call(ledger)).opened():
         raise SourceError("no")
     assert third.settle(Result(), {}) is None
-    assert outcomes(ledger)[1:] == ["settled", "charged", "input", "charged", "source"]
+    with pytest.raises(KeyboardInterrupt), (fourth := call(ledger)).opened():
+        raise KeyboardInterrupt
+    with pytest.raises(SourceError, match="these bits are closed"):
+        fourth.bits.take(1)
+    ended = ["settled", "charged", "input", "charged", "source", "charged", "interrupt"]
+    assert outcomes(ledger)[1:] == ended
 
 
 def test_a_child_that_was_forked_in_a_call_cannot_end_it(tmp_path: Path) -> None:

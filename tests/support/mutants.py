@@ -22,7 +22,7 @@ import safeselect
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(safeselect.__file__).parent
 
-LAWS = ROOT / "tests" / "laws"
+SHARED = ROOT / "tests" / "laws", ROOT / "tests" / "support"
 
 _KNOWN = """
 import sys
@@ -135,7 +135,7 @@ def python(
     Raises:
         subprocess.TimeoutExpired: it took longer than so many seconds.
     """
-    path = os.pathsep.join((str(package), str(LAWS)))
+    path = os.pathsep.join(map(str, (package, *SHARED)))
     return subprocess.run(
         [sys.executable, *words],
         cwd=ROOT,

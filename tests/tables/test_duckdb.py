@@ -91,7 +91,7 @@ def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
         trips(tmp_path / "pipe.csv")
     with pytest.raises(InputError, match="does not exist"):
         trips(Path("https://example.org/t.csv"))
-    with pytest.raises(ParameterError, match=r"a table must be the path of a file, .* got int"):
+    with pytest.raises(ParameterError, match=r"a table must be a file path, .* got int"):
         trips(7)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="a column's name must be a string"):
         count_distinct_users(write(tmp_path / "t.csv", TRIPS), item=0, user="x")  # type: ignore[arg-type]

@@ -219,7 +219,7 @@ class PoissonRepeated(Repetition):
         return _approximate(self, at, at / self.mean)
 
     def most_likelier(self, precision: int) -> Interval:
-        """Return an enclosure of the mean of K plus the probability of no run."""
+        """Return an enclosure of E[K] + P(K = 0)."""
         return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:

@@ -275,7 +275,7 @@ class _Space:
         if atom.startswith("f") and reading.grid is None:
             raise ParameterError(
                 "an input_domain of floats requires grid=, a public step such as a thousandth of "
-                "the sensitivity; without grid=, use an integer type"
+                "the sensitivity"
             )
         # OpenDP states this only in its text.  A NaN that came anyway would be refused.
         if "nan=true" in str(domain):

@@ -202,9 +202,8 @@ def _differs(release: Release, charge: _Facts, draws: Draws) -> str | None:
         "guarantee": (guarantee_record(release.guarantee), charge["guarantee"]),
         "source": (release.source, charge["source"]["name"]),
     }
-    if hasattr(release, "parts"):
-        parts = [(each, len(list(same))) for each, same in groupby(release.parts)]
-        pairs["draws"] = _written(parts), _written(draws)
+    parts = [(each, len(list(same))) for each, same in groupby(release.parts)]
+    pairs["draws"] = _written(parts), _written(draws)
     own, again = ({name: both[at] for name, both in pairs.items()} for at in (0, 1))
     return _differences(own, again, "its record says")
 
@@ -214,7 +213,7 @@ def _miscounted(release: Release, draws: Draws) -> str | None:
     if not isinstance(release, kind):
         return f"{release.mechanism} does not release {type(release).__name__}."
     recorded = tuple(times for _, times in draws)
-    if recorded == numbers and 0 not in numbers:
+    if recorded == numbers:
         return None
     taken, said = (" and ".join(map(str, each)) for each in (numbers, recorded))
     return f"It uses {taken}, but its record states {said or 'none'}."

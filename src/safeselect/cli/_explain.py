@@ -117,19 +117,19 @@ EXPLAIN = Command(
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "compute how many users an item needs to appear in the output of top-k",
+    "compute how many users an item must have to appear in the output of top-k",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "compute how many users an item needs in a group, for each value of --max-groups",
+    "compute how many users an item must have in a group, for each value of --max-groups",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )
 EXPLAIN_KEYS = _planning(
     explain_keys,
-    "compute how many users an item needs to appear in the output of safeselect keys",
+    "compute how many users an item must have to appear in the output of safeselect keys",
     (*DELTA, *CAPPED, *PER_USER),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )

@@ -175,7 +175,7 @@ def explain_items(
     with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans:
-    """Return how many users an item needs to be shown, for several values of epsilon.
+    """Return how many users an item must have to be shown, for several values of epsilon.
 
     Args:
         k, k_bar, delta, max_contributions, with_counts: as for `tables.top_items`.
@@ -259,7 +259,7 @@ def explain_keys(
     with_counts: bool = False,
     keys_per_user: int | Mapping[int, int] | None = None,
 ) -> Plans:
-    """Return how many users a key needs to be kept, for several values of epsilon.
+    """Return how many users a key must have to be kept, for several values of epsilon.
 
     With `keys_per_user` it compares the two laws of `tables.select_keys`. The facts are public, and
     no data is read. For each `noise` the result has the cap with which a key needs the fewest

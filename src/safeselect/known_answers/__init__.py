@@ -9,45 +9,49 @@ A row has
     stated  mechanism, guarantee and parts of the releases, each kind once.
     told    by the name of a tape: what is released, below JSON, and how many bytes are asked for.
 
-{"$name": [...]} in a step stands for an input of `_FORMS`.  Tapes are SHAKE-256 of the row's name
-and the tape's; inputs come from NumPy's frozen `RandomState`.  So an answer is the same alone, in
-any order, and whatever the source's hash is: hashes, clocks, nonces and salts are left out.
-`_CALLS`, `_FORMS` and `_STATED` are the only places that name functions and fields of the package.
+{"$name": [...]} in a step stands for an input of `_FORMS`; {"$own": [...]} for what a run has: its
+ledger, tape and bits, what its steps made, and texts of their errors.  A call is one of `_CALLS`,
+or a name of the package with its modules.  Tapes are SHAKE-256 of the row's name and the tape's;
+inputs come from NumPy's frozen `RandomState`.  So an answer is the same alone, in any order, and
+whatever the source's hash is: hashes, clocks, nonces and salts are left out.
+Of an error the class is compared and, where a row asks, how many texts there are: one is the same
+for all private input.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
-from hashlib import sha256, shake_256
+from functools import cache, partial
+from hashlib import shake_256
 from importlib.resources import files
 from itertools import groupby
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 
 import safeselect
-from safeselect import accounting, estimates, prepared, samplers, sources
-from safeselect.accounting.cost import PrivacyCost
+from safeselect import samplers, sources
+from safeselect.audit.certified import USED
+from safeselect.audit.release import audit
 from safeselect.errors import SafeSelectError
-from safeselect.exact.interval import Interval, NoiseRate
-from safeselect.mechanisms.groups import plan_known, plan_unknown
-from safeselect.mechanisms.keys import PartitionStrategy, release_keys
-from safeselect.mechanisms.weighted_keys import WeightedTerms
+from safeselect.exact.interval import Interval
+from safeselect.ledger.record import START, canonical, commitment, record_hash
+from safeselect.ledger.store import Row as Line
+from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.release.progress import counted
 from safeselect.release.results import Release
 
-__all__ = ["SETS", "Row", "Tape", "Told", "differences", "digest", "read", "tell", "verify"]
+__all__ = ["SETS", "Row", "Tape", "Told", "differences", "read", "tell", "verify"]
 
-SETS = ("small", "written", "large")
-"""Files of rows: below JSON, as JSON, and large ones."""
-
-USED = SETS[:2]
-"""Those that run on a user's machine; only tests run the large ones."""
+SETS = (*USED, "large")
+"""Files of rows: below JSON, as JSON, and large ones, which only tests run."""
 
 _LONG = 4999
 """More numbers than these are recorded by every 999th, their count and their sum."""
@@ -63,6 +67,7 @@ class Tape:
     ties    of four words of 64 bits three are one of four, so that further digits decide
     tails   one word of 16 bits in twenty is below 32: the ends of the noise
     zeros, ones  the first 256 bytes are so: the ends of (0, 1)
+    ends N  as they come, up to N of them
     near S  of 192 words 64 differ by 2**S from 64 others, and 64 are large: near ties of rows
     """
 
@@ -86,6 +91,8 @@ class Tape:
         if self.watch is not None and self.first is None:
             self.first = self.watch()
         start, self.asked = self.asked, self.asked + len(buffer)
+        if self._kind[0] == "ends" and self.asked > int(self._kind[1]):
+            raise OSError
         if self.asked > len(self._known):
             size = max(1 << 12, 1 << self.asked.bit_length())
             self._known = _changed(self._kind, self._stream.digest(size))
@@ -128,31 +135,21 @@ def _counts(size: int, most: int, step: int) -> dict[str, int]:
     return {f"item {n}": most - n * step % 40 for n in range(size)}
 
 
-def _runs(inner: list[Json] | None = None) -> Callable[[Any], Any]:
-    """A private run whose scores are known; `inner` is charged within it."""
+def _runs(
+    inner: Json = None, times: int = 1, goes_on: bool = False, scores: Json = None
+) -> Callable[[Any], Any]:
+    """A private run whose scores are known; `inner` is charged within it, and may be refused."""
     made: list[int] = []
 
-    def run(scope: Any) -> tuple[int, int]:
+    def run(scope: Any) -> tuple[Any, int]:
         made.append(1)
-        if inner is not None:
-            _public(inner[0])([1, 2], **inner[1], source=Tape("inner", "random"), ledger=scope)
-        return len(made) * 37 % 11, len(made)
+        for _ in range(times if inner else 0):
+            with suppress(*[SafeSelectError] * goes_on):
+                _public(inner[0])([1, 2], **inner[1], source=Tape("inner", "random"), ledger=scope)
+        own = scores or [(place + 1) * 37 % 11 for place in range(len(made))]
+        return own[(len(made) - 1) % len(own)], len(made)
 
     return run
-
-
-def _by_group(kind: str, given: list[Json], changed: int, *, source: Tape) -> Json:
-    """Plan a release by group, and draw it."""
-    tables = {
-        f"g{g}": {label: 40 * (g * n % 5 + 1) for n, label in enumerate("abc")} for g in (1, 2, 4)
-    }
-    if kind == "known":
-        plan = plan_known(PrivacyCost(Fraction(2), None, None), list("abc"), 2, changed, given[0])
-    else:
-        cost = safeselect.ApproximateDP(Fraction(6), Fraction(1, 10**4))
-        plan = plan_unknown(cost, (1, 2), changed, given[0])
-    stated = [plan.charge.parameters.get(each) for each in ("noise_rate", "offset")]
-    return *stated, plan.charge.guarantee, plan.charge.parts, plan.draw(tables, source)
 
 
 def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:
@@ -171,6 +168,8 @@ def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:
         elif way == "half":
             source.fill(data)
             data[len(data) // 2 :] = bytes(len(data) - len(data) // 2)
+        elif way == "end":
+            data[-16:] = shake_256(b"canary").digest(16)
         elif way == "raises":
             raise OSError
         return bytes(data)
@@ -186,34 +185,48 @@ def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:
     return told, asked
 
 
-def _budget(given: Mapping[str, Json], neighbours: str) -> Any:
-    return safeselect.Budget(unit="p", neighbours=neighbours, **given)
+def _forged(ledger: Any, changes: Json, order: Json = None) -> MemoryStore:
+    """A log that somebody changed: its places and hashes follow from each other again.
+
+    Args:
+        changes: place, pattern, and the text in its stead.
+        order: the records that there are, by their places before.
+    """
+    records, store, rows, last = [*ledger.records()], MemoryStore(), list[Line](), START
+    for seq, place in enumerate(range(len(records)) if order is None else order):
+        body = canonical({**records[place].content, "seq": str(seq), "previous": last})
+        for at, pattern, text in changes:
+            body = re.sub(pattern, text, body) if at == seq else body
+        last = record_hash(body)
+        rows.append(Line(seq, body, last, ""))
+    store.write(lambda journal: [*map(journal.append, rows)])
+    return store
+
+
+def _audited(ledger: Any, release: Any, stated: Json, logged: Json, *given: Json) -> Json:
+    """What an audit finds of a release and a log, both forged; the log commits to it again."""
+    text, place = release.to_json(), release.receipt.record
+    for pattern, other in stated:
+        text = re.sub(pattern, other, text)
+    bare = replace(safeselect.from_json(text), receipt=None).to_json()
+    again = f'"commitment":"{commitment(release.receipt.salt, bare)}"'
+    log = _forged(ledger, [*logged, [place, '"commitment":"[0-9a-f]*"', again]])
+    return [[line.what, line.word] for line in audit(text, log, *given)]
 
 
 _CALLS: dict[str, Callable[..., Any]] = {
-    "by group": _by_group,
-    "keys by weights": lambda cost, sums, source=None, ledger=None: release_keys(
-        WeightedTerms.read(*cost), sums, None, source, ledger
-    ),
-    "samplers.coin": lambda bits, step: samplers.Coin.of(
-        lambda precision: NoiseRate(Fraction(1, 2)).power(1, 0, precision), step
-    ).toss(bits),
     "guarded": _guarded,
+    "held.call": lambda held, name, *args, **words: (
+        None if held is None else getattr(held, name)(*args, **words)
+    ),
+    "log.audited": _audited,
 }
 """What rows call, where `safeselect` has no function of that name."""
 
-_MODULES: dict[str, Any] = {
-    "": safeselect,
-    "accounting": accounting,
-    "estimates": estimates,
-    "prepared": prepared,
-    "samplers": samplers,
-}
 
-
+@cache
 def _public(call: str) -> Callable[..., Any]:
-    where, _, last = call.rpartition(".")
-    return _CALLS.get(call) or getattr(_MODULES[where], last)
+    return _CALLS.get(call) or resolve_name(f"safeselect.{call}")
 
 
 _FORMS: dict[str, Callable[..., Any]] = {
@@ -226,12 +239,13 @@ _FORMS: dict[str, Callable[..., Any]] = {
     "big": lambda exponent, more: 2**exponent + more,
     "counts": _counts,
     "fraction": Fraction,
-    "rate": lambda rate, base=None: NoiseRate(
-        Fraction(rate), None if base is None else Fraction(base)
-    ),
     "logarithm": lambda number: lambda precision: Interval.of(number, precision).log(),
     "run": _runs,
-    "counted": lambda counts, words: safeselect.Counts(counts, **words),
+    "float": float,
+    "bytearray": bytearray,
+    "constant": lambda value: lambda *_: value,
+    "bound": lambda held, name, *args: partial(getattr(held, name), *args),
+    "forged": _forged,
     "pair": lambda *numbers: numbers,
     "kind": lambda name: getattr(safeselect, name),
 }
@@ -290,9 +304,6 @@ class Told:
             return [self.plain(each) for each in value]
         if hasattr(value, "pure"):
             return _named(value, self.plain)
-        if isinstance(value, PartitionStrategy):
-            self.plain(value.release)
-            return None  # it decides later
         if hasattr(value, "to_json"):
             self.releases.append(value)
         if hasattr(value, "mechanism") and hasattr(value, "guarantee"):
@@ -307,8 +318,13 @@ class Told:
             same = [("label", "index"), ("labels", "indices"), ("labels", "winners")]
             twice = {one for one, other in same if told.get(one) == told.get(other)}
             return {name: each for name, each in told.items() if name not in twice}
-        stated = hasattr(value, "guarantee")  # a session, whose answers are asked for
-        return _named(value, self.plain) if is_dataclass(value) and not stated else None
+        # Not of a session, whose answers are asked for, nor of what changes.
+        whole = (
+            is_dataclass(value)
+            and type(value).__hash__ is not None
+            and not hasattr(value, "guarantee")
+        )
+        return _named(value, self.plain) if whole else None
 
 
 def _named(value: Any, plain: Callable[[Any], Json]) -> str:
@@ -322,9 +338,9 @@ class _Run:
 
     def __init__(self, name: str, row: Row, kind: str) -> None:
         self.told, self.tape, self._row, self._draws = Told(), Tape(name, kind), row, kind != "none"
-        self._ledger: Any = None
+        self.ledger: Any = None
         self._first: Any = None
-        self._bits: samplers.Bits | None = None
+        self.made, self.said, self.bits = list[Any](), set[str](), samplers.Bits(self.tape)
 
     def all(self) -> Told:
         """Make them."""
@@ -337,19 +353,19 @@ class _Run:
                 made += [self._step(*step) for step in self._row["do"]]
         self.told.values = made
         self.told.asked = self.tape.asked
-        if self._ledger is not None:
+        if self.ledger is not None:
             self.told.asked = [self.tape.asked, self.tape.first]
-            made.append([_entry(record.content) for record in self._ledger.records()])
+            made.append([_entry(record.content) for record in self.ledger.records()])
         return self.told
 
     def _open(self, given: Mapping[str, Json]) -> None:
-        budgets = {scope: _budget(*of) for scope, of in given.items()}
-        ledger = self._ledger = safeselect.Ledger.create(":memory:", budgets)
+        budgets = {name: safeselect.Budget("p", by, **of) for name, (of, by) in given.items()}
+        ledger = self.ledger = safeselect.Ledger.create(":memory:", budgets)
         self.tape.watch = lambda: sum("charges" in each.content for each in ledger.records())
 
     def _step(self, call: str, args: list[Json] = [], words: Row = {}) -> Json:  # noqa: B006
         where, _, last = call.rpartition(".")
-        holder = self._first if call[0] == "." else self._ledger if where == "ledger" else None
+        holder = self._first if call[0] == "." else self.ledger if where == "ledger" else None
         if call[0] == "." and holder is None:
             return "was refused before"
         function = _public(call) if holder is None else getattr(holder, last)
@@ -361,8 +377,11 @@ class _Run:
         try:
             found = function(*map(self._value, args), **given)
         except SafeSelectError as error:
+            self.made.append(None)
+            self.said.add(f"{error} {error.__context__}")
             return type(error).__name__
-        if holder is None:
+        self.made.append(found)
+        if holder is None and call != "held.call":
             self._first = found
         return self.told.plain(found)
 
@@ -375,11 +394,13 @@ class _Run:
         if len(given) != 1 or next(iter(given))[0] != "$":
             return {name: self._value(each) for name, each in given.items()}
         ((name, args),) = given.items()
-        if name == "$bits":
-            self._bits = self._bits or samplers.Bits(self.tape)
-            return self._bits
         if name == "$scope":
             return self._scope(*args)
+        if name == "$own":
+            held: Any = self
+            for each in args:
+                held = held[each] if isinstance(each, int) else getattr(held, each)
+            return held
         form = _FORMS.get(name[1:]) or _public(name[1:])
         if isinstance(args, dict):
             return form(**{word: self._value(each) for word, each in args.items()})
@@ -388,7 +409,7 @@ class _Run:
     def _scope(self, names: list[str], request: str | None = None, question: str = "") -> Any:
         """The ledger's scopes of these names together, for a request if one is named."""
         scopes = [
-            self._ledger.scope(each, unit="p", neighbours=self._row["ledger"][each][1], purpose="x")
+            self.ledger.scope(each, unit="p", neighbours=self._row["ledger"][each][1], purpose="x")
             for each in names
         ]
         both = scopes[0] if len(scopes) == 1 else scopes[0] & scopes[1]
@@ -454,9 +475,3 @@ def verify() -> dict[str, bool]:
                 found[f"{which}: {name}"] = same
                 more(1)
     return found
-
-
-def digest() -> str:
-    """SHA-256 of the files of these rows."""
-    places = (files(__name__).joinpath(f"{each}.json") for each in USED)
-    return sha256(b"".join(place.read_bytes() for place in places)).hexdigest()

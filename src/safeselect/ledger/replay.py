@@ -110,6 +110,10 @@ class Reading:
         used: list[object] = [self.nonce, self.closes, *(self.request or ())[:1]]
         return {*used} - {None}
 
+    def fits(self, checker: Checker) -> bool:
+        """Whether it shares nothing with records that `Checker.after` has added."""
+        return not checker.used or bool(self.keys and self.keys.isdisjoint(checker.used))
+
 
 def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
     """Check that a session used counted amounts, and no more than its charge reserved."""
@@ -258,6 +262,7 @@ class Checker:
         approvers: who approves new scopes and raised limits, if anybody.
         changed: hash of the last record of a scope, a limit or a key, or of the first record.
         unsigned: places of charges and outcomes whose wrong signature nobody has set aside.
+        used: what the records that `after` has added share with no other one.
         keys: the key that signs, and those before it.
     """
 
@@ -280,6 +285,7 @@ class Checker:
     approvers: Approvers | None = None
     changed: str = ""
     unsigned: set[int] = field(default_factory=set)
+    used: frozenset[object] = frozenset()
     keys: Keys = field(init=False)
 
     def __post_init__(self) -> None:
@@ -442,6 +448,7 @@ class Checker:
     def after(self, reading: Reading) -> Checker:
         """Return what judges the record after this one, if the two share none of `Reading.keys`."""
         ahead = copy(self)
+        ahead.used = self.used | (reading.keys or {None})
         ahead.scopes = ChainMap({**reading.scopes}, *getattr(self.scopes, "maps", (self.scopes,)))
         ahead.library = reading.record.get("library", self.library)
         ahead.count, ahead.last = self.count + 1, reading.row.hash

@@ -239,7 +239,7 @@ class Pending:
             return None
 
         def look(checker: Checker, scopes: tuple[str, ...]) -> None:
-            closed.extend(filter(None, (checker.scopes[name].closed(name) for name in scopes)))
+            closed[:] = filter(None, (checker.scopes[name].closed(name) for name in scopes))
 
         self._settle("aborted", {"reason": reason}, look)
         return closed[0] if closed else None

@@ -675,7 +675,7 @@ def partition_strategy(
 ) -> PartitionStrategy:
     """Return a strategy that decides which keys of a table to keep.
 
-    This call charges the strategy. Using the strategy costs nothing more.
+    This call charges the whole cost of the strategy.
 
     The law, the guarantee, the neighbours and the arguments are those of `select_partitions`. The
     counting engine must limit the keys of each user to `max_partitions`, and keys and values must
@@ -721,8 +721,8 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     check_cap(counts, max_partitions, "max_partitions")
     if counts.places != "all":
         raise ParameterError(
-            f"these are the {counts.places} largest counts of a table, whose choice depends on "
-            "all users; use count_distinct_users(...), which counts the whole table"
+            f"the {counts.places} largest counts of a table depend on all users; use "
+            "count_distinct_users(...), which counts the whole table"
         )
 
 

@@ -287,5 +287,5 @@ def _check_counts(values: object, size: int, law: Law, scope: Scope | None) -> N
         who = "replacing one user" if replaced else "one user"
         raise ParameterError(
             f"{who} can change {moved} of these counts by 1 each, so {law.norm} must be at least "
-            f"{moved}; to need less, pass max_contributions= when you count"
+            f"{moved}; to lower this number, pass max_contributions= when you count"
         )

@@ -121,8 +121,8 @@ def _planned(total: ApproximateDP, most: int) -> WeightedTerms:
     squared = min(_MOST_SQUARED, int(2 * SIGMA_SQUARED * rho_within(total.epsilon, part)))
     if squared < most:
         raise ParameterError(
-            f"max_partitions must be at most {squared} with noise='gaussian' at this cost, so that "
-            "no weight is 0; use a larger epsilon or a smaller max_partitions"
+            f"max_partitions must be at most {squared} with noise='gaussian' at this cost; use a "
+            "larger epsilon or a smaller max_partitions"
             if squared
             else "epsilon is too small for noise='gaussian'; use a larger epsilon"
         )

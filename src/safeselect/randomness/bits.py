@@ -154,7 +154,7 @@ class Bits:
 
     def _check_usable(self) -> None:
         if self._process is None:
-            raise SourceError("these bits can be used only during their call")
+            raise SourceError("these bits are closed; they can be used only during their call")
         if generation() != self._process:
             self.close()
             raise SourceError("these bits were drawn in another process; repeat the call")

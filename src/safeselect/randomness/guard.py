@@ -111,7 +111,7 @@ def generation() -> Generation:
 def _refuse_copy(self: object, *_: object) -> NoReturn:
     raise TypeError(
         f"a {type(self).__name__} cannot be copied or pickled, because the copy would repeat its "
-        "random bytes; build a new one where you need it"
+        "random bytes; create a new one instead"
     )
 
 

@@ -212,7 +212,10 @@ class TableAs:
         return found
 
     def tidied(self, column: str, *, user: bool = False) -> str:
-        """Return the SQL that cleans a column of text, with `ids` applied to users."""
+        """Return the SQL that cleans a column of text.
+
+        `ids` applies to the column of users.
+        """
         cell = self._tidied(column, user=user)
         if not self.missing:
             return cell

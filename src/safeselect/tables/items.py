@@ -379,8 +379,8 @@ def top_items_by_group(
     stated = None if groups is None else read_labels(groups, "group")
     if (stated is None) is not groups_are_public:
         raise ParameterError(
-            "pass groups=[...], a list made without looking at the table; if the set of groups "
-            "in the table is public knowledge, you can pass groups_are_public=True instead"
+            "pass groups=[...], a list made without looking at the table, or "
+            "groups_are_public=True if the set of groups in the table is public knowledge"
         )
     known = None if candidates is None else read_labels(candidates)
     if known is not None and (k_bar, max_contributions) != (None, None):

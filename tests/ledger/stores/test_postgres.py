@@ -7,11 +7,11 @@ import threading
 from typing import Any
 
 import pytest
-from ledgers import new, pure, scope
+from ledgers import TERMS, new, pure, scope
 from postgres import Server, needs_postgres
 from workers import ended, kinds, start_child
 
-from safeselect import BudgetError, Ledger, LedgerBusy, LedgerError, ParameterError
+from safeselect import Budget, BudgetError, Ledger, LedgerBusy, LedgerError, ParameterError
 from safeselect.ledger.book import each_row
 from safeselect.ledger.store import Journal
 from safeselect.ledger.stores.postgres import PostgresStore
@@ -110,6 +110,13 @@ def test_readers_beside_a_writer_raise_no_false_alarm(store: PostgresStore) -> N
         reader.join()
     assert wrong == []
     assert len(looked) > 5
+
+
+@needs_postgres
+def test_a_ledger_may_begin_with_more_scopes_than_one_statement_takes(store: PostgresStore) -> None:
+    budget = Budget(**TERMS, epsilon=1)
+    ledger = Ledger.create(store, {f"{name}": budget for name in range(1700)})
+    assert ledger.check().count == 1701
 
 
 @needs_postgres

@@ -221,13 +221,15 @@ def send(cursor: Psycopg, schema: str, rows: Sequence[Row], wait: int, end: str 
     Raises:
         LedgerError: a server keeps no records of this kind.
     """
-    statements, values = list[str](), list[object]()
+    calls, values = list[str](), list[object]()
     for row in rows:
         kind = _KIND.search(row.body)  # the server refuses the record of another kind
         if kind is None or kind[1] not in _FUNCTIONS:
             raise LedgerError("a server does not store records of this kind")
-        statements.append(f"SELECT {schema}.{_FUNCTIONS[kind[1]]}(%s, %s, %s, %s)")
+        calls.append(f"{schema}.{_FUNCTIONS[kind[1]]}(%s, %s, %s, %s)")
         values += [wait, row.body, row.hash, row.signature]
+    groups = (calls[start : start + _MANY] for start in range(0, len(calls), _MANY))
+    statements = ["SELECT " + ", ".join(group) for group in groups]
     done = cursor.execute("; ".join(filter(None, [*statements, end])), values or None)
     while done.nextset():
         pass
@@ -252,7 +254,7 @@ _IS_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspna
 _OLDEST = 130000  # gcd of numeric
 _LOCK = "SELECT seq, body, hash, signature FROM {{0}}.begin_charge({{1}}, {{2}}, {0})"
 _TRIES = 3
-_MANY = 100  # rows that are read at once; a full read takes no lock
+_MANY = 100  # rows that are read or written by one statement; a full read takes no lock
 _QUEUED = 20
 _BUSY = "55P03"
 _UNSAFE = "cannot be used: the server is a standby, or runs with fsync off"
