@@ -1,8 +1,8 @@
 """From 40 million rows in a file to a release: how long, and in how much memory.
 
-    python benchmarks/tables.py [--spark] [FOLDER]
+    python benchmarks/tables.py [--spark] [--rows ROWS] [FOLDER]
 
-Writes FOLDER/pairs.parquet (317 MB; by default in a folder that is removed again): 40 million
+Writes FOLDER/pairs-ROWS.parquet (317 MB; by default in a folder that is removed again): 40 million
 (user, item) rows, 2 million users, 300 000 items, some a thousand times as frequent as others.
 Then counts and selects, each run in a process of its own, as the command does: the k best, and all
 keys that may be shown with their counts.  With --spark it counts on a local Spark too (pyspark,
@@ -43,15 +43,17 @@ COPY (
 """
 
 
-def write(path: Path) -> None:
+def write(path: Path, rows: int) -> None:
     """Write the rows, and check that they are as many as they should be."""
     import duckdb
 
+    users, items = USERS * rows // ROWS, ITEMS * rows // ROWS
+
     connection = duckdb.connect(config={"memory_limit": MEMORY})
     quoted = str(path).replace("'", "''")
-    connection.execute(_WRITE.format(rows=ROWS, users=USERS, items=ITEMS, path=quoted))
+    connection.execute(_WRITE.format(rows=rows, users=users, items=items, path=quoted))
     ask = "SELECT COUNT(*), COUNT(DISTINCT user), COUNT(DISTINCT item) FROM read_parquet(?)"
-    if connection.execute(ask, [str(path)]).fetchone() != (ROWS, USERS, ITEMS):
+    if connection.execute(ask, [str(path)]).fetchone() != (rows, users, items):
         raise SystemExit("the rows that were written are not those that were meant")
 
 
@@ -105,7 +107,7 @@ def run_keys(path: Path, contributions: int) -> None:
     print(
         f"keys   cap {contributions:>4}   {end - start:6.2f} s in all, "
         f"{used.ru_utime + used.ru_stime:6.2f} s of processor, {_peak() / 2**20:5.2f} GiB; "
-        f"{len(kept.labels)} of {ITEMS} keys with counts"
+        f"{len(kept.labels)} keys with counts"
     )
 
 
@@ -131,11 +133,11 @@ def _peak() -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
 
-def main(folder: Path, *, spark: bool) -> None:
-    path = folder / "pairs.parquet"
+def main(folder: Path, rows: int, *, spark: bool) -> None:
+    path = folder / f"pairs-{rows}.parquet"
     if not path.exists():
         start = time.perf_counter()
-        write(path)
+        write(path, rows)
         print(f"written in {time.perf_counter() - start:.1f} s, {path.stat().st_size >> 20} MiB")
     for contributions in ("", "5"):
         hashes = set()
@@ -162,7 +164,8 @@ if __name__ == "__main__":
     else:
         parser = argparse.ArgumentParser()
         parser.add_argument("--spark", action="store_true")
+        parser.add_argument("--rows", type=int, default=ROWS)
         parser.add_argument("folder", nargs="?", type=Path)
         options = parser.parse_args()
         with tempfile.TemporaryDirectory() as private:
-            main(options.folder or Path(private), spark=options.spark)
+            main(options.folder or Path(private), options.rows, spark=options.spark)

@@ -2,13 +2,13 @@
 
 The tests are collected once, and forks of that process do the work:
 
-1. one fork a worker runs its share of the tests on the unchanged code and records how long each
-   takes and which lines it executes (a test that takes longer than --longest, or fails, is left
-   out);
+1. one fork a file of tests runs them on the unchanged code and records how long each takes and
+   which lines it executes (a test that takes longer than --longest, or fails, is left out);
 2. one fork a mutant puts the changed function in the place of the original and runs the tests that
    execute a changed line, until one fails: those of the file that is named like the mutant's, those
    of its room, then others, for some seconds.  What survives and is not explained is shown to the
-   rest of them in the end, and what ran at import to the tests of its own file in a copy.
+   rest of them in the end.  What ran at import is shown to the tests of its room in a copy, and so
+   is every survivor if the time was too short to measure all tests.
 
 The process that forks never runs a test, and its caches are emptied.  Each fork leads a group of
 processes, which is ended with it.
@@ -53,6 +53,7 @@ MEMORY = 4 << 30
 """Bytes of address space of a fork: a mutant may ask for anything."""
 
 KILLED, SURVIVED, AT_IMPORT, BROKEN = 10, 11, 12, 13
+LATE = "not shown to all its tests"
 VERDICTS = {KILLED: "noticed", SURVIVED: "survived", AT_IMPORT: "at import"}
 """By how a fork ended; otherwise the mutant crashed it or never ended, and that is noticed too."""
 
@@ -109,6 +110,7 @@ class Judge:
     verdicts: dict[Mutant, str] = field(default_factory=dict)
     used: str = "no test was collected"
     failed: bool = False
+    whole: bool = True
 
     def begin(self) -> None:
         """Record from now on what runs at import."""
@@ -124,14 +126,9 @@ class Judge:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self.importing.stop()
         self.at_import = lines_of(self.importing, "")
-        self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
-        for each in gc.get_objects():
-            if isinstance(each, FunctionType) and each.__code__.co_filename.startswith(
-                str(PACKAGE)
-            ):
-                self.functions[key(each.__code__)].append(each)
-        self.caches = [each for each in gc.get_objects() if isinstance(each, _lru_cache_wrapper)]
-        self.caches = [each for each in self.caches if each.__module__.startswith("safeselect")]
+        self.find_functions()
+        found = [each for each in gc.get_objects() if type(each) is _lru_cache_wrapper]
+        self.caches = [each for each in found if each.__module__.startswith("safeselect")]
         self.forget()
         gc.collect()
         gc.freeze()  # or every fork would copy the pages that a collection touches
@@ -144,7 +141,7 @@ class Judge:
         """All functions that there are, by their code."""
         self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
         for each in gc.get_objects():
-            if isinstance(each, FunctionType):
+            if type(each) is FunctionType:  # `isinstance` asks a hostile object of some test
                 self.functions[key(each.__code__)].append(each)
 
     def forget(self) -> None:
@@ -206,21 +203,25 @@ class Judge:
             ),
         )
         named = {item.nodeid: item for item in items}
+        files: dict[str, list[pytest.Item]] = defaultdict(list)
+        for item in order:
+            files[item.nodeid.partition("::")[0]].append(item)
         end, tests = (monotonic() + self.end) / 2, []
         with tempfile.TemporaryDirectory() as place:
             jobs = (
-                (number, partial(self.measure, order, number, Path(place) / str(number), end))
-                for number in range(self.options.workers)
+                (file, partial(self.measure, share, Path(place) / str(number)))
+                for number, (file, share) in enumerate(files.items())
             )
-            list(self.forked(jobs, end + 20))
+            self.whole = None not in [status for _, status in self.forked(jobs, end)]
             for file in Path(place).iterdir():
                 for line in file.read_text().splitlines():
-                    said = json.loads(line)
-                    lines = {name: frozenset(each) for name, each in said["lines"].items()}
-                    tests.append(Test(named[said["test"]], said["seconds"], lines))
+                    with suppress(ValueError):  # the last line of a fork whose time was over
+                        said = json.loads(line)
+                        lines = {name: frozenset(each) for name, each in said["lines"].items()}
+                        tests.append(Test(named[said["test"]], said["seconds"], lines))
         return tests
 
-    def measure(self, items: list[pytest.Item], worker: int, file: Path, end: float) -> int:
+    def measure(self, items: list[pytest.Item], place: Path) -> int:
         signal.signal(signal.SIGALRM, too_slow)
         for (path, *_), functions in self.functions.items():
             # A test that fails for any other code, whatever it does, notices nothing.
@@ -228,11 +229,8 @@ class Judge:
                 code = function.__code__
                 function.__code__ = code.replace(co_consts=(*code.co_consts, "another"))
         longest, coverage = self.options.longest, recorder()
-        share = items[worker :: self.options.workers]
-        with file.open("w", buffering=1) as out:
-            for item, following in pairwise([*share, None]):
-                if monotonic() > end:
-                    break
+        with place.open("w", buffering=1) as out:
+            for item, following in pairwise([*items, None]):
                 self.forget()
                 start = perf_counter()
                 coverage.start()
@@ -262,9 +260,9 @@ class Judge:
             if not sure:
                 rest.append(mutant)
         for mutant in rest:
-            self.verdicts[mutant] = "not shown to all its tests"
+            self.verdicts[mutant] = LATE
         for mutant, verdict in self.shown({each: chosen[each][1] for each in rest}, self.end):
-            again = verdict != "noticed" and self.runs_at_import(mutant)
+            again = verdict != "noticed" and (not self.whole or self.runs_at_import(mutant))
             self.verdicts[mutant] = in_a_copy(mutant, self.end) if again else verdict
 
     def runs_at_import(self, mutant: Mutant) -> bool:
@@ -375,17 +373,17 @@ def inside(code: CodeType) -> Iterator[CodeType]:
 
 
 def in_a_copy(mutant: Mutant, end: float) -> str:
-    """What the tests of its own file say of a change that runs at import: pytest from the start."""
+    """What all tests of its room say, with pytest from the start."""
     sys.path.insert(0, str(ROOT / "tests" / "support"))
     from mutants import copy, python
 
     calm = ("-x", "-q", "--tb=no", "-m", "not nightly", "-p", "no:cacheprovider", "-p", "no:xdist")
-    own = mutant.own if (ROOT / mutant.own).exists() else mutant.tests
+    asked = [each for each in (mutant.own, mutant.tests) if (ROOT / each).exists()]
     with tempfile.TemporaryDirectory() as place:
         package = copy(Path(place))
         (package / "safeselect" / mutant.file).write_text(mutant.made())
         try:
-            done = python(package, "-m", "pytest", *calm, own, seconds=max(1, end - monotonic()))
+            done = python(package, "-m", "pytest", *calm, *asked, seconds=max(1, end - monotonic()))
         except subprocess.TimeoutExpired:
-            return "not shown to all its tests"
+            return LATE
     return "survived" if done.returncode == 0 else "noticed"

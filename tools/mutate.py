@@ -25,7 +25,7 @@ from time import monotonic
 import pytest
 
 from changes import changes
-from mutant_judge import LOG, PACKAGE, ROOT, Judge, Mutant
+from mutant_judge import LATE, LOG, PACKAGE, ROOT, Judge, Mutant
 
 EXPLAINED = ROOT / "tools" / "survivors.toml"
 
@@ -65,6 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
     if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise SystemExit(f"pytest ended with {ended!r}: {LOG}")
     print(judge.used)
+    late = list(judge.verdicts.values()).count(LATE)
+    print(f"{late} mutants not shown to all their tests in time")
     print("\n".join(table(every, judge.verdicts, known)))
     wrong = findings(every, judge.verdicts, known)
     for title, said in wrong.items():

@@ -83,6 +83,12 @@ def test_the_code_that_is_loaded_here_is_the_sources():
     assert "safeselect.engine.rankings" in found.modules
 
 
+def test_code_that_an_import_would_take_is_compared_too(monkeypatch):
+    other = compile("", "x", "exec")
+    monkeypatch.setattr(safeselect.audit.code, "_as_imported", lambda _: other)
+    assert "safeselect.errors as it is imported" in running().differing
+
+
 def test_a_function_that_was_replaced_is_seen(monkeypatch):
     before = running().digest
     monkeypatch.setattr(safeselect.mechanisms.select, "in_scores", lambda *_: None)

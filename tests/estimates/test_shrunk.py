@@ -10,10 +10,12 @@ test of harm; it loses 100 % and more where 15 % would be seen.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from safeselect.estimates import (
@@ -23,12 +25,14 @@ from safeselect.estimates import (
     intervals_from_gaps,
     variance_ratio,
 )
+from safeselect.estimates.shrunk import Shrunk
 
 FAST = settings(derandomize=True, deadline=None, max_examples=50)
 NUMBERS = st.fractions(min_value=-500, max_value=500, max_denominator=12)
 GAPS = st.fractions(min_value=0, max_value=200, max_denominator=12)
 NOISE = st.sampled_from(["exponential", "laplace"])
 RATES = st.sampled_from([Fraction(1, 20), Fraction(1, 10), Fraction(1, 3)])
+CLEAR = {"rate": Fraction(1, 10), "noise": "exponential", "measured_rate": Fraction(1, 10)}
 
 
 @st.composite
@@ -94,6 +98,7 @@ def in_words(measured, gaps, rate, ratio, own) -> list[Fraction]:
 
 
 @given(releases())
+@example(([Fraction(120), Fraction(97)], [Fraction(10), Fraction(90)], CLEAR))
 @FAST
 def test_the_method_in_words(release):
     measured, gaps, public = release
@@ -101,6 +106,34 @@ def test_the_method_in_words(release):
     ratio = variance_ratio(public["rate"], noise=public["noise"], measured_rate=own)
     expected = in_words(measured, gaps, public["rate"], ratio, own)
     assert list(estimate_from_gaps(measured, gaps, **public)) == expected
+
+
+MOVED = {
+    "a limit": ((90, 20), (10, 0), True),
+    "no clear winner": ((120, 61, 17, 30, -20, 62), (9, 8, 6, 5, 2, 0), False),
+    "the most that is stated": ((50, 41, 47, 39, 44, 52), (9, 8, 6, 5, 2, 0), False),
+    "all clear": ((190, 156, 119, 143, 180, 111), (150, 149, 142, 141, 138, 137), True),
+    "two groups": ((150, 106, 189, 33, 80, -11, 27), (150, 148, 141, 30, 25, 24, 22), True),
+    "one weight": ((150, 146, 139, 73, 30, 41, 7), (120, 118, 111, 30, 25, 24, 22), True),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_the_error_is_stein_s_of_the_moves(name):
+    """v - (2 v div(move) - |move|**2) / k (Stein 1981), the divergence by differences."""
+    measured, high, whole = MOVED[name]
+    rate, step, k = Fraction(1, 10), Fraction(1, 2**30), len(measured)
+    x = tuple(map(Fraction, measured))
+    one = Shrunk(x, tuple(map(Fraction, high)), Fraction(1), rate, rate, whole)
+
+    def move(place: int, change: Fraction) -> Fraction:
+        moved = (*x[:place], x[place] + change, *x[place + 1 :])
+        return moved[place] - replace(one, measured=moved).estimates()[place]
+
+    slopes = sum((move(i, step) - move(i, -step)) / (2 * step) for i in range(k))
+    gain = 2 * one.variance * slopes - sum(move(i, Fraction(0)) ** 2 for i in range(k))
+    stated = min(gain, (k - 1) * one.variance / 2)
+    assert abs(one.error() - one.variance + stated / k) < Fraction(1, 10**12)
 
 
 @given(releases(2), st.randoms(use_true_random=False))

@@ -157,7 +157,7 @@ def test_of_scopes_that_are_joined_the_least_counts() -> None:
 @pytest.mark.parametrize("wrong", [None, 3, "1/10", [PureDP(1)], {}, object(), Budget])
 def test_other_things_are_no_releases(wrong: Any) -> None:
     balance = new(":memory:", **MILLIONTH).balance("a")
-    said = "pass a guarantee such as PureDP|must make a call|must be text|missing"
+    said = "pass a guarantee such as PureDP|must pass the scope|must be text|missing"
     with pytest.raises((ParameterError, TypeError), match=said):
         balance.fits(wrong)
 
@@ -169,11 +169,11 @@ def test_a_function_that_charges_nothing_is_told_so() -> None:
         lambda there: PureDP(1),
         lambda there: safeselect.permute_and_flip([1, 2], epsilon=1, sensitivity=1),
     ):
-        with pytest.raises(ParameterError, match="the function must make a call with ledger="):
+        with pytest.raises(ParameterError, match="must pass the scope that it receives"):
             ledger.balance("a").fits(wrong)
     # Its own ledger would be charged for real: what was handed over was not used.
     own = new(":memory:", epsilon=1)
-    with pytest.raises(ParameterError, match="the function must make a call"):
+    with pytest.raises(ParameterError, match="must pass the scope that it receives"):
         ledger.balance("a").fits(lambda there: ASKED["release"](scope(own)))
     assert ledger.balance("a").spent == dict.fromkeys(ledger.balance("a").budget.terms.names, 0)
 

@@ -179,6 +179,9 @@ def test_fill_asks_in_requests_of_public_size():
     assert FILL_REQUEST == 262144
     assert source.requests == [FILL_REQUEST, FILL_REQUEST, 7]
     assert buffer == source.data
+    square = memoryview(buffer)[:16].cast("B", (4, 4))
+    Bits(ReplaySource(b"\xa5" * 64)).fill(square)
+    assert square.tolist() == [[0xA5] * 4] * 4
 
 
 class Breaking:
@@ -243,6 +246,8 @@ def test_closed_bits_are_wiped_and_raise():
         assert bits._held == 2045
     assert bits._stock == bits._held == 0
     assert bits.consumed == 3
+    with pytest.raises(SourceError, match="closed"):
+        _ = bits.nonce
     buffer = bytearray(b"\xff" * 4)
     for call in (lambda: bits.take(0), bits.coin, lambda: bits.fill(buffer)):
         with pytest.raises(SourceError, match="closed"):

@@ -311,6 +311,20 @@ def test_the_engines_memory_is_never_seen():
     assert buffer != b"\xff" * 40
 
 
+@pytest.mark.parametrize(
+    "guarded", [resolve, lambda source: CombinedSource(SystemSource(), source)]
+)
+def test_a_nonce_that_comes_back_ends_a_call_without_a_ledger(guarded):
+    nonce = os.urandom(16)
+    source = Hostile(good, lambda: nonce)
+    source.name = "n" * 65
+    source = guarded(source)
+    assert f"ForeignSource({'n' * 64})" in source.name
+    Bits(source).fill(bytearray(1))
+    with pytest.raises(SourceError, match="the same nonce twice"):
+        Bits(source).fill(bytearray(1))
+
+
 def test_no_source_gets_the_guard_of_another():
     """Members that do not hold their object: it could go, and another come to its place."""
 

@@ -49,6 +49,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "rows of positions": partial(s.select_many, ROWS, k=2, rho=1, sensitivity=1),
     "above": partial(s.top_k_above, COUNTS, threshold=25_000, k=3, **PARAMETERS),
     "none above": partial(s.top_k_above, COUNTS, threshold=10**9, k=3, **PARAMETERS),
+    "all above": partial(s.top_k_above, COUNTS, threshold=-1, k=3, **PARAMETERS),
     "discovered": partial(s.unknown_domain_top_k, COUNTS, **UNKNOWN),
     "discovered, capped": partial(
         s.unknown_domain_top_k,

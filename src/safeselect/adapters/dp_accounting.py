@@ -96,9 +96,7 @@ def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
         guarantee = guarantee.single
     cost = size(guarantee)
     if cost > _LARGEST:
-        raise ParameterError(
-            f"the epsilon, rho or squared mu of an event must be at most {_LARGEST}"
-        )
+        raise ParameterError(f"epsilon, rho and mu**2 of an event must be at most {_LARGEST}")
     if not cost:
         return events.NoOpDpEvent()
     if isinstance(guarantee, GaussianDP):

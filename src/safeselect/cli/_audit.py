@@ -74,8 +74,7 @@ RELEASE  file with a release in JSON
     """\
 The text is computed from the release alone. To check the release, use safeselect audit.
 
-For example:
-safeselect statement release.json
+For example: safeselect statement release.json
 """,
 )
 AUDIT = Command(
@@ -94,10 +93,8 @@ RELEASE  file with a release in JSON, including its receipt
 """),
     _run,
     """\
-Prints one line for each comparison, and then the verdict. An unsigned log is evidence only up to
-the given head.
+Prints each comparison and the verdict. An unsigned log is evidence only up to the given head.
 
-For example:
-safeselect audit release.json --log budget.ledger --head 12:...
+For example: safeselect audit release.json --log budget.ledger --head 12:...
 """,
 )

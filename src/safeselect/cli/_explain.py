@@ -92,9 +92,7 @@ def _fits(options: argparse.Namespace) -> int:
     elif {asked.pop("rho"), asked.pop("mechanism")} == {None}:
         call = partial(unknown_domain_top_k, Counts({}, places="all"), k_bar=options.k_bar, **asked)
     else:
-        raise ParameterError(
-            "--k-bar requires --epsilon and --delta, and cannot be used with --rho or --mechanism"
-        )
+        raise ParameterError("--k-bar requires --epsilon and --delta, not --rho or --mechanism")
     write(f"{balance}\n{balance.forecast(lambda scope: call(ledger=scope))}\n")
     return 0
 
@@ -141,7 +139,6 @@ PLAN = Command(
     about="""\
 Charges nothing and reads no data.
 
-For example:
-safeselect ledger plan --budget 1 1e-6 -k 5 --epsilon 1/10 --mechanism exponential
+For example: safeselect ledger plan --budget 1 1e-6 -k 5 --epsilon 1/10 --mechanism exponential
 """,
 )

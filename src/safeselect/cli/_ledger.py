@@ -146,8 +146,7 @@ def _propose(options: argparse.Namespace) -> int:
         proposal = propose.reopening(options.scope, reason=options.reason)
     until = proposal.content["until"]
     return _done(
-        proposal.text,
-        f"approvers must read and sign this proposal; it expires after record {until}",
+        proposal.text, f"approvers must read and sign this; it expires after record {until}"
     )
 
 
@@ -233,9 +232,7 @@ def checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     with reading(options.file):
         records = list(kept_records(place_of(options.file), checker))
     if bare and options.head not in {record.hash for record in records}:
-        raise LedgerRolledBack(
-            "no record matches the published head; records were removed or rewritten"
-        )
+        raise LedgerRolledBack("no record matches the published head; records were lost or changed")
     return checker, records
 
 

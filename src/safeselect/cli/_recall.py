@@ -59,15 +59,11 @@ def _list(options: argparse.Namespace) -> int:
     verdicts = {file: each.touches({"library": library()}) for file, each in found.items()}
     for file, each in found.items():
         name, summary = (shown(each.content[of]) for of in ("id", "summary"))
-        write(f"{name}  {_TOUCHES[verdicts[file]]}: {summary}\n")
+        write(f"{name}  {_TOUCHES[verdicts[file]]} this version: {summary}\n")
     return 0 if set(verdicts.values()) <= {False} else 3
 
 
-_TOUCHES = {
-    True: "affects this version",
-    None: "affects some releases of this version",
-    False: "does not affect this version",
-}
+_TOUCHES = {True: "affects", None: "affects some releases of", False: "does not affect"}
 RECALL = Command(
     "recall",
     "list the releases that an advisory affects, with their remaining guarantees",
@@ -77,8 +73,7 @@ RECALL = Command(
 Works offline and changes no ledger. A release is possibly affected if its record does not settle
 the question. The exit code is 3 if any release is affected or possibly affected.
 
-For example:
-safeselect ledger recall advisory.json budget.db
+For example: safeselect ledger recall advisory.json budget.db
 """,
 )
 CORRECT = Command(
@@ -89,8 +84,7 @@ CORRECT = Command(
     """\
 The totals do not change. Only the owner of a ledger can use this command.
 
-For example:
-safeselect ledger correct advisory.json budget.db
+For example: safeselect ledger correct advisory.json budget.db
 """,
 )
 ADVISORIES = Command(
@@ -102,7 +96,6 @@ ADVISORIES = Command(
 Works offline, with files such as those in docs/advisories. The exit code is 3 if any advisory
 affects the installed version.
 
-For example:
-safeselect advisories docs/advisories/*.json
+For example: safeselect advisories docs/advisories/*.json
 """,
 )

@@ -105,8 +105,7 @@ RANKED = declare("""
 """)
 SENSITIVITY = declare("""
 --sensitivity S required  largest change of any one score when one unit is added or removed
---monotonic  assert that adding a unit never moves scores in opposite directions; this halves the
-    noise
+--monotonic  assert that adding a unit never moves scores in opposite directions; halves the noise
 --minimize  prefer small scores
 """)
 ONE = declare("-k K integer =1  number of candidates to release (default: 1)")
@@ -345,8 +344,7 @@ LOOK = Command(
 Prints how user ids, numbers, dates and missing values are written, and which options read them. A
 release does not detect this itself. Without --ids, it compares ids as written.
 
-For example:
-safeselect look trips.csv --user rider
+For example: safeselect look trips.csv --user rider
 """,
 )
 TOP_K = _command(
@@ -357,8 +355,7 @@ By default, the candidates are the items in FILE (an unknown domain). This list 
 --delta bounds the probability of showing an item that only one user has. The columns of the
 output are separated by tabs. A group without items has no line.
 
-For example:
-safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 1 --delta 1e-9
+For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 1 --delta 1e-9
 """,
     (*COUNTED, *WITH_COUNTS, *PUBLIC, *GROUPED, *COUNTER),
     _count_items,
@@ -383,8 +380,7 @@ KEYS = _command(
 Each item is kept with the largest probability that privacy allows. The output is in alphabetical
 order. For the k best items by count, use safeselect top-k.
 
-For example:
-safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
+For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
 """,
     KEPT,
     _keep,
@@ -393,11 +389,9 @@ QUANTILES = _command(
     "quantiles",
     "release quantiles of a column; each user counts once",
     """\
-A row is dropped if its value is neither a number nor a date. To count such rows, use safeselect
-look.
+Rows without a number or a date as their value are dropped. safeselect look counts such rows.
 
-For example:
-safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2
+For example: safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2
 --lowest 0 --highest 500 --step 1/2 --epsilon 1
 """,
     (*POINTS, *TOTAL),

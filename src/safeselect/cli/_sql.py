@@ -46,7 +46,6 @@ SQL = Command(
 Run this statement and the one that --check prints, and pass the rows of both to Counts.from_rows.
 Text is compared by bytes, whatever the collation.
 
-For example:
-safeselect sql --dialect postgres --table trips --item city --user rider --places 101
+For example: safeselect sql --dialect postgres --table trips --item city --user rider --places 101
 """,
 )

@@ -59,7 +59,6 @@ VERIFY = Command(
 Compares the loaded code with its source files. Then runs the mechanisms on recorded bytes and
 synthetic scores, and compares the outputs with recorded answers.
 
-For example:
-safeselect verify --certificate certificate.json
+For example: safeselect verify --certificate certificate.json
 """,
 )

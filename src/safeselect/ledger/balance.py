@@ -432,9 +432,7 @@ def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
 def _read(value: object, name: str, *, zero: bool = False) -> Fraction:
     number = rational(value, name, below=1 if "delta" in name else None, zero=zero)
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > BITS:
-        raise ParameterError(
-            f"{name} must have at most {BITS} bits in its numerator and denominator"
-        )
+        raise ParameterError(f"numerator and denominator of {name} must have at most {BITS} bits")
     return number
 
 

@@ -365,6 +365,7 @@ class Turn:
             if asked is not None:  # the next thread wakes this one, too, when it has begun
                 asked.bell.acquire(timeout=LET_BEGIN)
         else:
+            self.ahead = None
             self.wake()
         return done
 
@@ -567,7 +568,7 @@ class Book:
                 continue
             asked.draft = False
             with suppress(Exception):  # it is found again by whoever writes
-                if draft is None or not draft.follows(ahead):
+                if draft is None or draft.record["previous"] != ahead.last:
                     draft = judged(ahead, asked.decide(ahead), self.id, self.signer)
                 if draft.keys and draft.fits(ahead):
                     asked.draft, ahead = draft, ahead.after(draft)
@@ -645,7 +646,7 @@ class Book:
                 continue
             try:
                 reading = asked.draft
-                if not reading or not reading.follows(checker):
+                if not reading or reading.record["previous"] != checker.last:
                     reading = judged(checker, asked.decide(checker), self.id, signer or self.signer)
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 answers.append((asked, error))
@@ -655,7 +656,8 @@ class Book:
             reading.row = journal.append(reading.row)
             asked.reading = reading
             answers.append((asked, reading))
-            checker = checker.after(reading)
+            if len(batch) > 1 or self._turn.ahead:  # a thread alone leaves no state to others
+                checker = checker.after(reading)
         self._turn.ahead = checker if checker.used else None
         return known, answers
 

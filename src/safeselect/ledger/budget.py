@@ -86,9 +86,7 @@ class Terms:
         if len(self.weights) != len(self.excesses) or bool(self.excesses) != (self.rest > 0):
             raise ParameterError("orders require weights, and remainders of delta require orders")
         if any(each <= 0 for each in self.excesses + self.weights) or sum(self.weights) > 1:
-            raise ParameterError(
-                "orders must be above 1; weights must be positive, and their sum must be at most 1"
-            )
+            raise ParameterError("orders must be above 1; positive weights must sum to at most 1")
         if len(set(self.excesses)) != len(self.excesses):
             raise ParameterError("the orders of a budget must differ")
 
@@ -109,9 +107,7 @@ class Terms:
         if delta == own:
             return cls(epsilon=epsilon, delta=delta, own_delta=own)
         if epsilon <= 0 or not 0 <= own < delta < 1:  # before a logarithm is asked for
-            raise ParameterError(
-                "epsilon must be positive, and 0 <= own_delta < delta < 1 must hold"
-            )
+            raise ParameterError("epsilon must be positive, and 0 <= own_delta < delta < 1")
         first = _first_excess(epsilon, WEIGHTS[0] * (delta - own))
         excesses = tuple(times * first for times in _MULTIPLES)
         return cls(epsilon, None, delta, own, excesses, WEIGHTS)

@@ -59,6 +59,4 @@ def quoted(asked: object, unit: str, neighbours: str) -> tuple[AnyGuarantee, Vie
         cast("Callable[[Quote], object]", asked)(Quote(unit, neighbours))
     except _Told as told:
         return told.charge.guarantee, told.charge.parts
-    raise ParameterError(
-        "the function must make a call with ledger= set to the scope that it receives"
-    )
+    raise ParameterError("the function must pass the scope that it receives as ledger=")

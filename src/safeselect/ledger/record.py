@@ -197,9 +197,7 @@ def utc_now(clock: Clock) -> str:
     try:
         now = datetime.fromtimestamp(max(0, time_ns() // 10**9), UTC)
     except (ValueError, OverflowError, OSError):
-        raise LedgerError(
-            "the year of the system clock must have four digits; set the clock"
-        ) from None
+        raise LedgerError("set the system clock; its year must have four digits") from None
     return _stated(now, clock)
 
 

@@ -110,10 +110,6 @@ class Reading:
         used: list[object] = [self.nonce, self.closes, *(self.request or ())[:1]]
         return {*used} - {None}
 
-    def follows(self, checker: Checker) -> bool:
-        """Whether it was judged on this state; the hash of the last record stands for the state."""
-        return (self.row.seq, self.record["previous"]) == (checker.count, checker.last)
-
     def fits(self, checker: Checker) -> bool:
         """Whether it shares nothing with records that `Checker.after` has added."""
         return not checker.used or bool(self.keys and self.keys.isdisjoint(checker.used))

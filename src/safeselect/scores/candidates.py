@@ -342,8 +342,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
         raise ScoreError("every row of scores must have the same number of candidates")
     if labels is None and any(each.labels != first.labels for each in others):
         raise ParameterError(
-            "every row of scores must have the same labels, in the same order; otherwise, pass "
-            "labels="
+            "every row of scores must have the same labels in the same order; if not, pass labels="
         )
     columns = tuple(column for each in (first, *others) for column in each.rows)
     return Candidates(columns, first.size, first.labels, True, first.positions)

@@ -228,8 +228,8 @@ def send(cursor: Psycopg, schema: str, rows: Sequence[Row], wait: int, end: str 
             raise LedgerError("a server does not store records of this kind")
         calls.append(f"{schema}.{_FUNCTIONS[kind[1]]}(%s, %s, %s, %s)")
         values += [wait, row.body, row.hash, row.signature]
-    starts = range(0, len(calls), _MANY)
-    statements = ["SELECT " + ", ".join(calls[start : start + _MANY]) for start in starts]
+    groups = (calls[start : start + _MANY] for start in range(0, len(calls), _MANY))
+    statements = ["SELECT " + ", ".join(group) for group in groups]
     done = cursor.execute("; ".join(filter(None, [*statements, end])), values or None)
     while done.nextset():
         pass

@@ -147,9 +147,8 @@ class _Search:
             self.blind |= {"answers of a partition strategy", "the returned value"}
         for broken in self.compare(base, again):
             raise ParameterError(
-                "the pipeline gives different results on the same data, because it draws its own "
-                f"random numbers or changes state outside the pipeline ({broken.line}: "
-                f"{broken.seen})"
+                "the pipeline gives different results on the same data: it draws its own random "
+                f"numbers or changes state outside the pipeline ({broken.line}: {broken.seen})"
             )
         return base
 
