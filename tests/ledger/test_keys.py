@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -274,23 +273,6 @@ def test_forged_records_of_keys(
     ):
         with pytest.raises(LedgerDamaged, match=said):
             look()
-
-
-@pytest.mark.parametrize("pinned", [OLD, NEW])
-def test_whoever_has_none_of_the_keys_forges_no_ledger_that_a_pinned_key_verifies(
-    tmp_path: Path, pinned: Ed25519Signer
-) -> None:
-    """A ledger of the forger's own, with his key first, that "leads" to the pinned key."""
-    path = tmp_path / "l"
-    ledger = made(path, EVE)
-    spend(ledger)
-    ledger.rotate(LATE)
-    keys = [EVE] * 4 + [LATE]
-    for change in (by(EVE, signer=key_of(pinned)), lambda record: None):
-        shutil.copy(path, tmp_path / "forged")
-        rechained(tmp_path / "forged", 4, change, keys)
-        with pytest.raises(LedgerDamaged, match=r"signature of record 4 is wrong|not signed with"):
-            Ledger.open(tmp_path / "forged", public_keys=[public(pinned)])
 
 
 def test_a_first_record_that_only_states_the_pinned_key_names_no_approvers(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class Tape:
         self._begun += 1
         return self._begun.to_bytes(16, "big")
 
-    def fill(self, buffer: Any, /) -> None:
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
         """The next bytes of the tape."""
         if self.watch is not None and self.first is None:
             self.first = self.watch()
@@ -124,7 +124,7 @@ def _drawn(shape: Json, least: int, most: int, places: Json = (0, 0), value: int
     return found
 
 
-def _floats(size: int) -> Any:
+def _floats(size: int) -> np.typing.NDArray[np.float64]:
     """Numbers of either sign, from 2**-8 to 2**16, with all their digits random."""
     words = np.frombuffer(shake_256(b"floats").digest(8 * size), "<u8").copy()
     exponents = (1015 + (words >> 52) % 24) << 52
