@@ -246,7 +246,7 @@ REFUSED: dict[str, list[str]] = {
             "[1, 1, Fraction(1, 2**4097)]",
         )
     ],
-    "weights= requires the exponential mechanism, or a single permute-and-flip": [
+    "weights= requires the exponential mechanism, or permute-and-flip with k=1": [
         "permute_and_flip(THREE, weights=[1, '1/2', 1], **ONE)",
         "top_k(THREE, k=2, mechanism='permute_and_flip', weights=[1, 2, 1], **ONE)",
         "top_k(THREE, k=1, mechanism='one_shot_exponential', weights=[1, 2, 1], **ONE)",
