@@ -12,7 +12,7 @@ from fractions import Fraction
 
 
 class SafeSelectError(Exception):
-    """The base class of all exceptions of safeselect.
+    """The base class for all safeselect exceptions.
 
     It is never raised itself.
     """

@@ -135,6 +135,7 @@ def test_the_table_names_every_mechanism_and_its_numbers():
 def test_usual_examples_and_large_ones():
     assert "top 2 of 100 candidates" in str(explain(2, 1))
     assert "too large" in str(explain(1000, 1, n=1200))
+    assert {row[3] for row in explain(3, 1, n=3).rows[1:]} <= {"0", "not known"}
     with pytest.raises(ParameterError, match="k must be"):
         explain(0, 1)
     with pytest.raises(ParameterError, match="too large"):

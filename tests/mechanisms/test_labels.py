@@ -53,7 +53,7 @@ def test_rows_that_name_their_candidates_name_them_alike() -> None:
     one, other = pd.Series([1, 9], index=["a", "b"]), pd.Series([1, 9], index=["b", "a"])
     assert select_many([one, one], **SURE).labels == ["b", "b"]
     for rows in ([one, other], [one, [1, 9]], [{"a": 1, "b": 2}, {"b": 1, "a": 2}], [[1, 9], one]):
-        with pytest.raises(ParameterError, match="must have the same labels, in the same order"):
+        with pytest.raises(ParameterError, match="must have the same labels in the same order"):
             select_many(rows, **SURE)
     assert select_many([one, other], labels=["x", "y"], **SURE).labels == ["y", "y"]
 

@@ -143,7 +143,7 @@ REFUSED: dict[str, list[str]] = {
     ],
     "require sensitivity_l2_squared": ["measure([SECRET], rho=1, sensitivity_l1=1)"],
     "mu must be greater": ["measure([SECRET], mu=0, sensitivity_l2_squared=1)"],
-    "sigma squared": ["measure([SECRET], mu=1, sensitivity_l2_squared=2**101)"],
+    "sigma**2 must be": ["measure([SECRET], mu=1, sensitivity_l2_squared=2**101)"],
     "delta must be less than 1": [
         "unknown_domain_top_k(COUNTS, **{**LIST, 'delta': 1})",
         "calibrate(PureDP, k=3, epsilon=1, delta=1)",
@@ -246,7 +246,7 @@ REFUSED: dict[str, list[str]] = {
             "[1, 1, Fraction(1, 2**4097)]",
         )
     ],
-    "weights= requires the exponential mechanism, or a single permute-and-flip": [
+    "weights= requires the exponential mechanism, or permute-and-flip with k=1": [
         "permute_and_flip(THREE, weights=[1, '1/2', 1], **ONE)",
         "top_k(THREE, k=2, mechanism='permute_and_flip', weights=[1, 2, 1], **ONE)",
         "top_k(THREE, k=1, mechanism='one_shot_exponential', weights=[1, 2, 1], **ONE)",

@@ -129,7 +129,7 @@ def test_counts_that_were_cut_or_not_capped_are_refused() -> None:
         safeselect.unknown_domain_top_k(cut, k=1, k_bar=1, epsilon="0.1", delta="1e-9")
     loose = count_distinct_users(lone, **COLUMNS, places=4)
     with pytest.raises(
-        ParameterError, match="max_contributions=1 requires counts in which each user"
+        ParameterError, match="max_contributions=1 requires counts with a cap of at most 1"
     ):
         safeselect.unknown_domain_top_k(
             loose, k=1, k_bar=3, epsilon="0.1", delta="1e-9", max_contributions=1

@@ -85,7 +85,7 @@ RELEASE  file with a release in JSON, including its receipt
 --log LOG required  the ledger, or a log exported from it
 --head HEAD  head of the ledger, published after the release
 --certificate FILE  certificate written by safeselect verify --certificate
---certificate-key HEX hex  public Ed25519 key of a signed certificate, as published by its signer
+--certificate-key HEX hex  public Ed25519 key that verifies a signed certificate
 --public-key HEX hex  public Ed25519 key of a signed ledger, as published by its owner
 --by TEXT  name of the auditor, shown on the page
 --html  print an HTML page with the verdict, the budget and the limits of the audit

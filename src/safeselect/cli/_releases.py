@@ -47,7 +47,7 @@ TOTAL = declare("""
 GRID = declare("""
 --grid G  public step for rounding scores, such as a thousandth of the sensitivity
 --on-grid  assert that each score is less than half a step from its true score, a multiple of G
---score-error E  largest difference between a score and its true score (default: G/2)
+--score-error E  upper bound on the difference between a score and its true value (default: G/2)
 """)
 MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: depends on the cost)

@@ -185,7 +185,7 @@ def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:
     return told, asked
 
 
-def _forged(ledger: Any, changes: Json, order: Json = None) -> MemoryStore:
+def _forged(ledger: safeselect.Ledger, changes: Json, order: Json = None) -> MemoryStore:
     """A log that somebody changed: its places and hashes follow from each other again.
 
     Args:

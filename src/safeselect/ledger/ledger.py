@@ -308,7 +308,7 @@ class Ledger:
         return self._book.state(lambda checker: checker.requests.get(id_))
 
     def finish(self, charge: int, salt: bytes, output: str) -> Receipt:
-        """Release an answer from the outbox.
+        """Record the release of an answer that is in the outbox.
 
         Show the answer only after this method returns.
 

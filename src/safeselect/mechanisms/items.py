@@ -272,6 +272,6 @@ def check_cap(counts: Counts, most: int, name: str) -> None:
     if cap is None or cap > most:
         got = "they were not capped" if cap is None else f"they were capped at {cap}"
         raise ParameterError(
-            f"{name}={most} requires counts in which each user counts for at most that many items, "
+            f"{name}={most} requires counts with a cap of at most {most} items per user, "
             f"but {got}; use count_distinct_users(..., max_contributions={most})"
         )

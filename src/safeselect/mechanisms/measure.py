@@ -83,7 +83,7 @@ class Law:
             found = cls("discrete Gaussian", guarantee, _L2, size, size / (2 * guarantee.rho))
         if not _LEAST <= found.parameter <= _MOST:
             raise ParameterError(
-                "sigma squared of the noise must be between 2**-80 and 2**100; choose another "
+                "the noise's sigma**2 must be between 2**-80 and 2**100; choose another "
                 "unit for the values, or another cost"
             )
         return found

@@ -114,7 +114,7 @@ class GivenWeights:
             copied = cells.dtype.kind == "u" and max(np.max(cells), np.sum(cells)) <= 1 << 24
         if plan.law.chosen or not (copied or plan.law.promise is BoundedRange):
             raise ParameterError(
-                "weights= requires the exponential mechanism, or a single permute-and-flip with "
+                "weights= requires the exponential mechanism, or permute-and-flip with k=1 and "
                 "integer weights that sum to at most 2**24"
             )
         return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
