@@ -17,6 +17,7 @@ import pytest
 from budget_adversary import Counts, Part, part, step, true_delta
 from effort import some
 
+from safeselect.accounting.moments import epsilon_by_orders
 from safeselect.ledger import budget
 from safeselect.ledger.budget import Terms
 from safeselect.promises.guarantees import ApproximateDP, PureDP
@@ -215,3 +216,31 @@ def test_the_least_of_each_amount_over_views_of_which_one_has_a_delta() -> None:
     summed = Terms.of(LN_2, MILLIONTH, MILLIONTH)  # only sums: the whole pays
     cost = budget.price(summed, whole, parts)
     assert cost == {"epsilon": LN_2, "not_pure": 0, "own_delta": Fraction(2, 9)}
+
+
+FIRST = PureDP(Fraction("0.044"))
+AFTER = {True: (PureDP(Fraction("0.3214")), 3), False: (PureDP(Fraction("0.1363")), 8)}
+"""What is asked next, by whether the first randomized response had a positive loss."""
+REPORTED = Fraction("8.379e-4")
+
+
+def gained(at: int) -> mpmath.mpf:
+    """The delta of randomized response of FIRST, then of those that its answer asks for."""
+    total, first = mpmath.mpf(0), mp(FIRST.epsilon)
+    for positive, (each, count) in AFTER.items():
+        size, sign = mp(each.epsilon), 1 if positive else -1
+        for flips in range(count + 1):
+            loss = sign * first + (count - 2 * flips) * size
+            chance = comb(count, flips) / (1 + mpmath.exp(-sign * first))
+            chance *= mpmath.exp(-flips * size) / (1 + mpmath.exp(-size)) ** count
+            total += chance * max(0, 1 - mpmath.exp(at - loss))
+    return total
+
+
+def test_the_best_order_of_the_realised_list_is_wrong() -> None:
+    """Each list alone, its best order chosen afterwards, seems to cost epsilon 1 at 8.379e-4."""
+    for each, count in AFTER.values():
+        assert epsilon_by_orders([(FIRST, 1), (each, count)], REPORTED)[0] <= 1
+    with mpmath.workdps(30):
+        assert mpmath.mpf("9.594e-4") < gained(1) < mpmath.mpf("9.595e-4")
+        assert gained(1) > mp(REPORTED) * mpmath.mpf("1.14")
