@@ -244,3 +244,32 @@ def test_the_best_order_of_the_realised_list_is_wrong() -> None:
     with mpmath.workdps(30):
         assert mpmath.mpf("9.594e-4") < gained(1) < mpmath.mpf("9.595e-4")
         assert gained(1) > mp(REPORTED) * mpmath.mpf("1.14")
+
+
+def grants_both(terms: Terms) -> bool:
+    """Whether a budget takes whatever the first answer asks for."""
+    allowed, first = budget.caps(terms), budget.price(terms, FIRST)
+    assert first is not None
+    found = []
+    for each, count in AFTER.values():
+        total, cost = budget.add(dict.fromkeys(terms.names, Fraction(0)), first), ONE
+        for _ in range(count):
+            total = budget.add(total, cost := dict(budget.price(terms, each) or {}))
+        found.append(budget.allows(allowed, cost, total))
+    return all(found)
+
+
+def one_order(order: str, delta: Fraction) -> Terms:
+    """A budget of epsilon 1 that gives all of delta to one order."""
+    return Terms(Fraction(1), None, delta, Fraction(0), (Fraction(order) - 1,), (Fraction(1),))
+
+
+ORDERS = ["6.5", "8", "10", "14.7", "20", "40", "118", "119", "150", "300"]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_an_order_fixed_in_advance_refuses_what_would_break_the_promise(order: str) -> None:
+    assert not grants_both(one_order(order, REPORTED))
+    # Where both are let through, the promise is true.
+    if grants_both(one_order(order, Fraction(1, 100))):
+        assert gained(1) <= 0.01
