@@ -14,7 +14,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from chances import FALSE_ALARM, divergence
+from chances import divergence, least_number, threshold
 
 import safeselect
 from safeselect.testing import DeterministicSource
@@ -30,15 +30,9 @@ RIGHT = [1] + [0] * 19
 
 def bound(share: float, runs: int, *, upper: bool) -> float:
     """A bound on a probability by Chernoff, wrong with a chance of at most FALSE_ALARM / 4."""
-    low, high = (share, 1.0) if upper else (0.0, share)
-    for _ in range(60):
-        middle = (low + high) / 2
-        far = runs * divergence(share, middle) > log(4 / FALSE_ALARM) if 0 < middle < 1 else True
-        if far == upper:
-            high = middle
-        else:
-            low = middle
-    return high if upper else low
+    if not upper:
+        return 1 - bound(1 - share, runs, upper=True)
+    return least_number(lambda p: runs * divergence(share, p) > threshold(2), share)
 
 
 def epsilon_at_least(left: Iterable[Hashable], right: Iterable[Hashable]) -> float:

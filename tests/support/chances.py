@@ -49,12 +49,12 @@ def smallest_change(total: int, box: Iterable[tuple[float, float]], enough: floa
 
 def _change(total: int, p: float, enough: float) -> float:
     """How far p must rise; if it cannot rise far enough, nothing has to be seen."""
-    accepted = least(lambda share: total * divergence(share, p) >= enough, p)
-    seen = least(lambda other: total * divergence(accepted, other) >= -log(MISSED), accepted)
+    accepted = least_number(lambda share: total * divergence(share, p) >= enough, p)
+    seen = least_number(lambda other: total * divergence(accepted, other) >= -log(MISSED), accepted)
     return seen - p if seen < 1 else 0.0
 
 
-def least(holds: Callable[[float], bool], low: float) -> float:
+def least_number(holds: Callable[[float], bool], low: float) -> float:
     """The least number from `low` to 1 from which on something holds; 1 if it never does."""
     high = 1.0
     for _ in range(60):
