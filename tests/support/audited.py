@@ -34,7 +34,7 @@ UP_TO = "HOLDS up to record 6, which the head names: all 14 comparisons; none: s
 def certificate() -> str:
     """A certificate of this code, as if it had given all known answers."""
     content = certificate_of(
-        running(), dict.fromkeys(("one", "other"), True), "2026-01-01T00:00:00Z"
+        running(), dict.fromkeys(("one", "other"), True), ["f: x"], "2026-01-01T00:00:00Z"
     )
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 

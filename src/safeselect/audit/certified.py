@@ -31,12 +31,15 @@ _DECIDES = ("version", "deciding_sha256")
 _KEYS = {"schema", "utc", "library", "machine", "code", "known_answers", "passed"}
 
 
-def certificate(loaded: Running, answers: Mapping[str, bool], utc: str) -> dict[str, Any]:
+def certificate(
+    loaded: Running, answers: Mapping[str, bool], not_asked: list[str], utc: str
+) -> dict[str, Any]:
     """What `safeselect verify` found.
 
     Args:
         loaded: the code that runs.
         answers: each known answer, and whether this machine gives it.
+        not_asked: parameters whose effect no known answer shows.
         utc: the time, to the minute, ISO 8601.
     """
     content: dict[str, Any] = {
@@ -54,6 +57,7 @@ def certificate(loaded: Running, answers: Mapping[str, bool], utc: str) -> dict[
             "sha256": digest(),
             "count": len(answers),
             "differing": [name for name, same in answers.items() if not same],
+            "not_asked": not_asked,
         },
     }
     return content | {"passed": _passed(content)}
@@ -179,7 +183,7 @@ def _is_whole(content: Any) -> bool:
     try:
         loaded, answers = content["code"], content["known_answers"]
         made = Running(loaded["modules"], loaded["functions"], tuple(loaded["differing"]))
-        lists = [loaded["differing"], answers["differing"]]
+        lists = [loaded["differing"], answers["differing"], answers["not_asked"]]
         return (
             content.keys() == _KEYS
             and content["schema"] == SCHEMA

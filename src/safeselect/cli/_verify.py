@@ -14,7 +14,7 @@ from safeselect.cli._options import Command, declare
 from safeselect.cli._output import write
 from safeselect.cli._place import KEY, read_key
 from safeselect.errors import InputError
-from safeselect.known_answers import verify
+from safeselect.known_answers import not_asked, verify
 from safeselect.ledger.record import utc_now
 from safeselect.release.page import shown
 
@@ -36,7 +36,7 @@ def _run(options: argparse.Namespace) -> int:
         # Known bytes are fine: this process reads no data, and releases nothing but made-up scores.
         os.environ.pop("SAFESELECT_REQUIRE_PRODUCTION", None)
         answers = verify()
-    content = certificate(running(), answers, utc_now("minute"))
+    content = certificate(running(), answers, not_asked(), utc_now("minute"))
     if place:
         kept = content if key is None else sealed(content, key)
         place.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", "ascii")

@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -30,6 +31,7 @@ from fractions import Fraction
 from functools import cache, partial
 from hashlib import shake_256
 from importlib.resources import files
+from inspect import signature
 from itertools import groupby
 from pkgutil import resolve_name
 from typing import Any
@@ -37,7 +39,7 @@ from typing import Any
 import numpy as np
 
 import safeselect
-from safeselect import samplers, sources
+from safeselect import prepared, samplers, sources
 from safeselect.audit.certified import USED
 from safeselect.audit.release import audit
 from safeselect.errors import SafeSelectError
@@ -48,7 +50,7 @@ from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.release.progress import counted
 from safeselect.release.results import Release
 
-__all__ = ["SETS", "Row", "Tape", "Told", "differences", "read", "tell", "verify"]
+__all__ = ["SETS", "Row", "Tape", "Told", "differences", "not_asked", "read", "tell", "verify"]
 
 SETS = (*USED, "large")
 """Files of rows: below JSON, as JSON, and large ones, which only tests run."""
@@ -464,6 +466,52 @@ def differences(which: str) -> Iterator[tuple[str, bool]]:
             yield name, told == row["told"] and stated == row["stated"]
         except Exception:  # noqa: BLE001 - on a broken copy anything may fail
             yield name, False
+
+
+def _calls(given: Json) -> Iterator[tuple[str, list[Json], Row]]:
+    """What makes an input, and the inputs of that: its name and its arguments."""
+    for name, inner in given.items() if isinstance(given, dict) else ():
+        if name[0] == "$":
+            yield (name[1:], [], inner) if isinstance(inner, dict) else (name[1:], inner, {})
+    for each in given.values() if isinstance(given, dict) else given:
+        if isinstance(each, (dict, list)):
+            yield from _calls(each)
+
+
+def not_asked() -> list[str]:
+    """Return the parameters of public functions whose effect the rows do not show.
+
+    The rows show it if they give two values that are not the default.  One is enough for a ledger,
+    and where the default is a word, or true or false.  A call that was refused does not count.  The
+    parameters of a class are those with which an object is made.
+    """
+    names = [each for each in safeselect.__all__ if not hasattr(safeselect.errors, each)]
+    parameters = {
+        name: signature(getattr(_public(name), "create", _public(name))).parameters
+        for name in (*names, *map("prepared.{}".format, prepared.__all__))
+    }
+    given = defaultdict[str, set[str]](set)
+    for row in read("small").values():
+        ends = next(iter(row["told"].values()))[0]
+        steps = [one for one, end in zip(row["do"], ends, strict=False) if "Error" not in str(end)]
+        scopes = [
+            {"$Budget": {"neighbours": by, **of}} for of, by in row.get("ledger", {}).values()
+        ]
+        calls = [(call, *rest, *([], {})[len(rest) :]) for call, *rest in steps]
+        for call, args, words in (*calls, *_calls([steps, {"$Ledger": {"budgets": scopes}}])):
+            for word, value in (*zip(parameters.get(call, ()), args, strict=False), *words.items()):
+                given[f"{call}: {word}"].add(json.dumps(value))
+
+    def shown(name: str, word: str, default: Json) -> bool:
+        values = given[f"{name}: {word}"] - {json.dumps(default, default=repr)}
+        return len(values) >= 2 - (word == "ledger" or isinstance(default, (bool, str)))
+
+    return [
+        f"{name}: {word}"
+        for name, words in parameters.items()
+        for word, parameter in words.items()
+        if word != "source" and not shown(name, word, parameter.default)
+    ]
 
 
 def verify() -> dict[str, bool]:
