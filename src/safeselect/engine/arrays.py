@@ -20,8 +20,6 @@ Array = NDArray[Any]
 Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[np.unsignedinteger[Any]]
 Indices = NDArray[np.int64]
-GridScores = NDArray[np.uint64]
-"""Scores in steps of a grid: larger is better, and only differences matter."""
 
 # These are the methods themselves.  On few numbers, NumPy's functions of these names spend most of
 # the time before they call the methods.

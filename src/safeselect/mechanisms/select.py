@@ -17,7 +17,7 @@ import numpy as np
 from safeselect import engine
 from safeselect.accounting.cost import UNPRICED, PrivacyCost
 from safeselect.engine import Ranking
-from safeselect.engine.arrays import GridScores, Indices
+from safeselect.engine.arrays import Indices
 from safeselect.engine.draws import Weights
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import MIN_RATE, Interval, NoiseRate, rounded_up
@@ -50,7 +50,7 @@ from safeselect.scores.candidates import (
     read_candidates,
     read_matrix,
 )
-from safeselect.scores.reading import Reading, Sensitivity, exactly_one, flag
+from safeselect.scores.reading import GridScores, Reading, Sensitivity, exactly_one, flag
 
 if TYPE_CHECKING:
     from safeselect.mechanisms.weights import GivenWeights, OrderedWeights

@@ -10,7 +10,7 @@ from operator import index
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.engine import Ranking
-from safeselect.engine.arrays import GridScores, to_integers
+from safeselect.engine.arrays import to_integers
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
 from safeselect.exact.parameters import describe, exact_text
@@ -18,6 +18,7 @@ from safeselect.mechanisms.table import Calibration, Law, Planned
 from safeselect.promises.guarantees import STATED, BoundedRange, Family, LaplaceDominated, PureDP
 from safeselect.randomness.bits import Bits
 from safeselect.release.call import in_one_sentence
+from safeselect.scores.reading import GridScores
 
 _NAME = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
 

@@ -21,7 +21,6 @@ from typing import Literal
 from safeselect import engine
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.engine import Ranking
-from safeselect.engine.arrays import GridScores
 from safeselect.engine.draws import Weights
 from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.exact.parameters import exact_text
@@ -34,6 +33,7 @@ from safeselect.promises.guarantees import (
     PureDP,
 )
 from safeselect.randomness.bits import Bits
+from safeselect.scores.reading import GridScores
 
 Noise = Literal["exponential", "laplace", "gumbel"]
 GapNoise = Literal["exponential", "laplace"]

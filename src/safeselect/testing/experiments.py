@@ -18,7 +18,7 @@ from gmpy2 import pack, unpack
 from numpy.typing import NDArray
 
 from safeselect import engine
-from safeselect.engine.arrays import GridScores, Indices
+from safeselect.engine.arrays import Indices
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
 from safeselect.exact.parameters import Number, integer, read_choice
@@ -28,6 +28,7 @@ from safeselect.randomness.bits import Bits
 from safeselect.release.call import source_name
 from safeselect.release.progress import counted
 from safeselect.scores.candidates import Scores
+from safeselect.scores.reading import GridScores
 from safeselect.testing.sources import SimulationSource, refuse_in_production
 
 _MOST = 10_000  # outcomes whose chances are computed
