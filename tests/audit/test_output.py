@@ -63,7 +63,7 @@ OTHERS = {
         "not in the order of their counts",
         "discovered with counts",
     ),
-    "a run that does not pass": (values("4"), "score is below the threshold", "a run above"),
+    "a run that does not pass": (values("-6"), "score is below the threshold", "a run above"),
     "no run of best_of": (release(labels=NONE, values=NONE), "exactly one run", "the best of runs"),
 }
 

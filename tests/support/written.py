@@ -163,7 +163,7 @@ POINTS: dict[str, Callable[..., Any]] = {
         s.best_of, tried(1, 2), base=BASE, mean="1/1000000000000000000000000000000"
     ),
     "runs of poisson": partial(s.best_of, tried(1, 2), base=s.BoundedRange("1/20"), mean=60),
-    "a run above": partial(s.first_above, tried(9, "x"), threshold=5, base=BASE, gamma=0.5),
+    "a run above": partial(s.first_above, tried(9, "x"), threshold=-5, base=BASE, gamma=0.5),
     "no run above": partial(s.first_above, tried(9, "x"), threshold=10, base=BASE, gamma="0.9"),
     "runs of rho": partial(
         s.best_of, tried(9, "x"), base=s.ZeroConcentratedDP("1/50"), gamma="1/2"
