@@ -27,6 +27,17 @@ def test_a_page_of_html(case: Case, capfdbinary: Run) -> None:
     assert "&lt;script&gt;" in html
     assert "DOES NOT HOLD" in html
     assert html.count("<dt>") >= 8
+    assert "<dt>by<dd>not stated" in html
+    assert "<dt>head<dd>none" in html
+
+
+def test_a_statement_and_its_figure(case: Case, capfdbinary: Run) -> None:
+    pytest.importorskip("matplotlib")
+    case.audit(capfdbinary)
+    release, figure = str(case.folder / "r.json"), case.folder / "r.png"
+    assert main(["statement", release]) == 0
+    assert main(["statement", release, "--plot", str(figure)]) == 0
+    assert figure.read_bytes()[:4] == b"\x89PNG"
 
 
 def test_how_it_is_not_called(case: Case, capfdbinary: Run) -> None:

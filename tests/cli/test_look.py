@@ -26,8 +26,12 @@ def test_what_is_printed_can_be_typed(
     assert out.startswith("NOT FOR PUBLICATION")
     assert said == ""
     (line,) = (line for line in out.splitlines() if line.startswith("options: "))
-    assert main(["look", "a.csv", "--user", "id", *shlex.split(line)[1:], "--json"]) == 0
+    again = ["look", "a.csv", "--user", "id", "--item", "x", *shlex.split(line)[1:], "--json"]
+    assert main(again) == 0
     found = json.loads(capfdbinary.readouterr().out)
+    assert ["items per user", "half have 1 or fewer, 95 % 2 or fewer, one 2", {}] in found[
+        "findings"
+    ]
     assert "NOT FOR PUBLICATION" in found["not_for_publication"]
     assert ["users", "3 as written", {}] in found["findings"]
     assert TableAs("a.csv").check(user="id").options["missing"] == ["-", "k. A."]

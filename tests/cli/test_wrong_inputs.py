@@ -20,6 +20,7 @@ GRID = "--lowest 0 --highest 9 --step 1 --epsilon 1"
 FARES = "quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2"
 WRONG = {
     # commands and actions
+    "--": "the following arguments are required: COMMAND",
     "topk trips.csv": "did you mean 'top-k'?",
     "explain-item -k 1": "did you mean 'explain-items'?",
     "ledger shwo budget.db": "did you mean 'show'?",
