@@ -127,6 +127,8 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	test -z "$$failed" && test -n "$$ran"
 
 nightly: ## tests by night, soak, mutants, claims, laws, faults, proofs, walks, other libraries, with a table of figures (less than 3 hours; ARGS="--parts soak", --weekly, --commit)
+	@proofs/install.sh; command -v pgbouncer >/dev/null \
+	  || apt-get install --yes --quiet --no-install-recommends postgresql pgbouncer
 	$(PYTHON) tools/nightly.py $(ARGS)
 
 release: $(RELEASE)/.installed ## build into dist/ what is published, with SBOM and hashes, and check it

@@ -54,7 +54,9 @@ _EXECUTE = {
     "anyhow": r"^failed without a break: (\d+)$",
 }
 NIGHTLY = {
-    "tests": Part("test", 27, _TESTS, environment={"EVERY": "-m nightly"}),
+    "tests": Part(
+        "test", 27, _TESTS, environment={"EVERY": "-m nightly", "SAFESELECT_REQUIRE_POSTGRES": "1"}
+    ),
     "counts": Part("test", 10, _TESTS, environment={"SAFESELECT_LONG": "1", "EVERY": "tests/laws"}),
     "soak": Part(
         "soak", 7, {"releases": r"^ *(\d+) releases ", "refuted": r"^(REFUTED: .*)$"}, "--minutes 5"

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from ledgers import new, scope
-from postgres import binaries, needs_postgres, running_server
+from postgres import REQUIRED, binaries, needs_postgres, running_server
 
 import safeselect
 from safeselect import Ledger, LedgerError
@@ -72,7 +72,7 @@ def eventually(holds: Callable[[], object]) -> None:
 
 
 @needs_postgres
-@pytest.mark.skipif(not Path(POOLER).exists(), reason="PgBouncer is not installed")
+@pytest.mark.skipif(not Path(POOLER).exists() and not REQUIRED, reason="no PgBouncer")
 @pytest.mark.parametrize("mode", ["session", "transaction", "statement"])
 def test_a_pool_of_connections_keeps_a_transaction_or_is_refused(mode: str) -> None:
     with running_server() as server, nobodys_folder() as folder:
