@@ -20,15 +20,18 @@ _EXPONENTIAL = "McSherry and Talwar (2007); bounded range: Dong, Durfee and Roge
 _BASE2 = f"{_EXPONENTIAL}; rational weights: Ilvento (2020)"
 _DURFEE = "Durfee and Rogers (2019)"
 _PEELED = f"Gumbel noise drawn once is peeling: {_DURFEE}"
+_FLIPPED = f"peeling; {_PERMUTE_AND_FLIP}"
 _MANY = "rows fixed in advance, composed"
 _GAPS = f"Ding et al. (2023); {_THEOREM} 6"
 _SPARSE = "Ding et al. (2023); docs/mathematics.md, theorems 12.1 and 12.2"
 _SPARSE_WHOLE = f"{_THEOREM} 12.1"
 _LISTS = f"{_DURFEE}; {_THEOREM} 7"
+_LISTS_COUNTED = f"{_LISTS}; counts: {_THEOREM} 15.1"
 _COUNTED = f"{_DURFEE}; {_THEOREM} 8"
 _GROUPS = "composition over the groups that a user can change"
 _KEYS = f"Desfontaines, Voss and Gipson (2022), theorem 1; {_SECTION} 19"
 _WEIGHTS = f"public weights: {_SECTION} 18"
+_ROUNDED = "Dong, Roth and Su (2022); rounding of a Gaussian mechanism"
 _QUANTILE = f"{_EXPONENTIAL}; ranges: {_SECTION} 18"
 _QUANTILES = f"{_QUANTILE}; levels: after Kaplan, Schnapp and Stemmer (2022)"
 
@@ -49,7 +52,7 @@ _TABLE: dict[str, tuple[type[Release], tuple[str, ...], str]] = {
     "select_many_permute_and_flip": (Batch, ("rows",), f"{_MANY}; {_PERMUTE_AND_FLIP}"),
     "select_many_exponential": (Batch, ("rows",), f"{_MANY}; {_EXPONENTIAL}"),
     "select_many_exponential_base2": (Batch, ("rows",), f"{_MANY}; {_BASE2}"),
-    "top_k_many_permute_and_flip": (Batch, ("k rows",), f"{_MANY}; peeling; {_PERMUTE_AND_FLIP}"),
+    "top_k_many_permute_and_flip": (Batch, ("k rows",), f"{_MANY}; {_FLIPPED}"),
     "top_k_many_exponential": (Batch, ("k rows",), f"{_MANY}; {_PEELED}; {_EXPONENTIAL}"),
     "top_k_many_exponential_base2": (Batch, ("k rows",), f"{_MANY}; {_PEELED}; {_BASE2}"),
     "permute_and_flip_with_gap": (Selection, _ONCE, _GAPS),
@@ -68,11 +71,7 @@ _TABLE: dict[str, tuple[type[Release], tuple[str, ...], str]] = {
     "adaptive_sparse_vector_laplace": (Answers, _ONCE, _SPARSE),
     "adaptive_sparse_vector_geometric": (Answers, _ONCE, _SPARSE_WHOLE),
     "unknown_domain_top_k_gumbel": (TopK, ("listed", ""), _LISTS),
-    "unknown_domain_top_k_gumbel_with_counts": (
-        TopK,
-        ("listed", "", ""),
-        f"{_LISTS}; counts: {_THEOREM} 15.1",
-    ),
+    "unknown_domain_top_k_gumbel_with_counts": (TopK, ("listed", "", ""), _LISTS_COUNTED),
     "unknown_domain_top_k_laplace": (TopK, ("", ""), _COUNTED),
     "best_of": (Numbers, _ONCE, f"Papernot and Steinke (2022), theorem 2; {_THEOREM} 10"),
     "best_of_poisson": (Numbers, _ONCE, f"Papernot and Steinke (2022), theorem 6; {_SECTION} 18"),
@@ -80,11 +79,7 @@ _TABLE: dict[str, tuple[type[Release], tuple[str, ...], str]] = {
     "pay_what_you_get_gumbel": (Answers, ("outcomes", ""), f"{_DURFEE}; {_THEOREM} 9"),
     "top_k_by_group_gumbel": (Groups, ("k groups", "groups"), f"{_GROUPS}; {_LISTS}"),
     "top_k_by_group_laplace": (Groups, ("groups", "groups"), f"{_GROUPS}; {_COUNTED}"),
-    "top_k_by_group_permute_and_flip": (
-        Groups,
-        ("k groups",),
-        f"{_GROUPS}; peeling; {_PERMUTE_AND_FLIP}",
-    ),
+    "top_k_by_group_permute_and_flip": (Groups, ("k groups",), f"{_GROUPS}; {_FLIPPED}"),
     "top_k_by_group_exponential": (Groups, ("k groups",), f"{_GROUPS}; {_PEELED}; {_EXPONENTIAL}"),
     "select_partitions": (TopK, ("max_partitions",), _KEYS),
     "select_partitions_with_counts": (TopK, ("max_partitions",), _KEYS),
@@ -93,11 +88,7 @@ _TABLE: dict[str, tuple[type[Release], tuple[str, ...], str]] = {
     "partition_strategy_with_counts": (Answers, ("max_partitions",), _KEYS),
     "measure_discrete_laplace": (Numbers, _ONCE, "Ghosh, Roughgarden and Sundararajan (2009)"),
     "measure_discrete_gaussian": (Numbers, _ONCE, "Canonne, Kamath and Steinke (2020), theorem 14"),
-    "measure_rounded_gaussian": (
-        Numbers,
-        _ONCE,
-        "Dong, Roth and Su (2022); rounding of a Gaussian mechanism",
-    ),
+    "measure_rounded_gaussian": (Numbers, _ONCE, _ROUNDED),
     "quantile": (Numbers, _ONCE, _QUANTILE),
     "quantile_below": (Numbers, _ONCE, _QUANTILE),
     "quantiles": (Numbers, ("levels",), _QUANTILES),

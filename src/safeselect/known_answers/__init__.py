@@ -254,11 +254,10 @@ _FORMS: dict[str, Callable[..., Any]] = {
 """Inputs by name; a guarantee, or `Counts`, is one by its own."""
 
 _FIELDS: tuple[str, ...] = ("index", "indices", "label", "labels", "gap", "gaps", "winners")
-_FIELDS += ("counts", "values")
-_FIELDS += ("value", "output", "score", "found", "base", "above", "branch", "cost", "consumed")
-_FIELDS += ("costs", "branches", "offset", "k_bar", "budget", "remaining", "spent", "rate", "order")
-_FIELDS += ("sigma_squared", "noise_rate", "threshold_rate", "value_rate", "groups", "lower")
-_FIELDS += ("outcomes", "queries", "refusals")
+_FIELDS += ("counts", "values", "value", "output", "score", "found", "base", "above", "branch")
+_FIELDS += ("cost", "consumed", "costs", "branches", "offset", "k_bar", "budget", "remaining")
+_FIELDS += ("spent", "rate", "order", "sigma_squared", "noise_rate", "threshold_rate")
+_FIELDS += ("value_rate", "groups", "lower", "outcomes", "queries", "refusals")
 _STATED = ("offset", "sigma_squared")
 """What is read of results; the last two of their public parameters."""
 
@@ -485,10 +484,10 @@ def not_asked() -> list[str]:
     and where the default is a word, or true or false.  A call that was refused does not count.  The
     parameters of a class are those with which an object is made.
     """
-    names = [each for each in safeselect.__all__ if not hasattr(safeselect.errors, each)]
     parameters = {
         name: signature(getattr(_public(name), "create", _public(name))).parameters
-        for name in (*names, *map("prepared.{}".format, prepared.__all__))
+        for name in (*safeselect.__all__, *map("prepared.{}".format, prepared.__all__))
+        if not hasattr(safeselect.errors, name)
     }
     given = defaultdict[str, set[str]](set)
     for row in read("small").values():
