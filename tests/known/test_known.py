@@ -18,24 +18,12 @@ from checks.mechanisms import names
 import execute_claims
 import known
 import safeselect
-from safeselect import known_answers, prepared
+from safeselect import known_answers
 from safeselect.known_answers import Tape
 
 TOOL = Path(__file__).parents[1] / "support" / "known.py"
 
 
-def annotations_of(call):
-    """Of a function, or of what makes an object."""
-    made = call.__init__ if isinstance(call, type) else call
-    return getattr(made, "__annotations__", {})
-
-
-CALLS = {
-    f"{where}{name}": getattr(module, name)
-    for where, module in (("", safeselect), ("prepared.", prepared))
-    for name in module.__all__
-    if "Source | None" in str(annotations_of(getattr(module, name)))
-}
 KINDS = ("random", "zeros", "ones", "tails", "ties", "near 47")
 
 
