@@ -14,7 +14,7 @@ from safeselect.cli import main
 from safeselect.estimates import explain_groups, explain_items, explain_keys
 from safeselect.mechanisms.weighted_keys import WeightedTerms
 
-ITEMS = [(5, "0.5", "1e-7"), (5, 1, "1e-7"), (1, 4, "1e-9"), (20, "0.05", "1e-6")]
+ITEMS = [(5, "0.5", "1e-7"), (5, 1, "1e-7"), (1, 4, "1e-9"), (50, "0.05", "1e-6")]
 KEYS = [
     ("0.2", "1e-9", 1, 1, False),
     (1, "1e-6", 1, 20, True),
