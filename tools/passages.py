@@ -31,10 +31,10 @@ Passage = tuple[str, str]
 
 
 def paragraphs(page: Path) -> list[Passage]:
-    """Return the paragraphs and list items of a page, without code, tables and headings."""
+    """Return the paragraphs and list items of a page: no code, tables, figures or headings."""
     text = re.sub(r"^(```|~~~).*?^\1", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text)
-    kept = (" ".join(block.split()) for block in blocks if not re.match(r"\s*[|#$(<:]", block))
+    kept = (" ".join(block.split()) for block in blocks if not re.match(r"\s*[|#$(<:!]", block))
     return [(str(page.relative_to(ROOT)), words) for words in kept if len(words.split()) > 7]
 
 
