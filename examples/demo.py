@@ -1,4 +1,4 @@
-"""The demonstration: the shipped command on real data, then what it promised and to whom."""
+"""The demo: run the command on real data, then explain the release and its guarantee."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ COMMAND = (
     *("--candidates", os.path.relpath(HERE / "destinations.txt")),
 )
 EXPLANATION = """
-What was asked
-  334 264 flights left New York in 2013. To which ten destinations did most distinct planes fly?
+The question
+  334 264 flights left New York in 2013. To which ten destinations did the most planes fly?
 
-What was released
-  The ten destinations above, in the order of their noisy counts. No count, true or noisy, was
-  released. Run it again: the noise is fresh each time, so destinations with close counts
-  change places.
+The release
+  The ten destinations above, in the order of their noisy counts. No count was released, true or
+  noisy. If you run the demo again, it draws new noise, so destinations with close counts change
+  places.
 
-What was promised, and to whom
-  To each plane (each tail number): had it never flown, any list above would have been nearly as
-  likely. With epsilon = 1 no event becomes more than e = 2.72 times as likely, or as unlikely, by
-  all of one plane's flights together, however many there were. Someone who thought it a toss-up
-  whether a plane flew at all, and who knows everything about all other planes, ends up at most
-  73 % sure. This holds whatever else is known, and once per release: a second run costs a second
-  epsilon.
+The guarantee
+  Each plane (each tail number) is protected. If a plane had never flown, any list above would have
+  been nearly as likely. With epsilon = 1, all flights of one plane together, however many, make any
+  event at most e = 2.72 times as likely or as unlikely. Suppose that somebody knows everything
+  about all other planes and considers it 50 % likely that this plane flew at all. This list raises
+  that probability to at most 73 %, whatever else they know. A second run costs another epsilon.
 
-What was not promised
-  The list of candidates (examples/destinations.txt) was public before: timetables are. Nothing is
-  promised to a carrier or to a passenger: --user said plane. And the time that the run took is not
-  covered.
+Not covered
+  Carriers and passengers are not protected, because --user names the column of planes. The running
+  time is not covered. The list of candidates (examples/destinations.txt) was public already, like
+  all timetables.
 """
 
 

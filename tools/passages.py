@@ -24,15 +24,17 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src/safeselect"
 SHARES = {"page": 12, "docstring": 8, "message": 5, "help": 5}
 """How many passages of each kind are drawn."""
+PLAIN = re.compile(r"(?<!\S)[A-Za-z]+(?=[.,;:]?(?:\s|$))")
+"""A word of a sentence: no part of a pattern, name of a field, option or number."""
 Passage = tuple[str, str]
 """Where it is, and its words."""
 
 
 def paragraphs(page: Path) -> list[Passage]:
-    """Return the paragraphs and list items of a page, without code, tables and headings."""
+    """Return the paragraphs and list items of a page: no code, tables, figures or headings."""
     text = re.sub(r"^(```|~~~).*?^\1", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text)
-    kept = (" ".join(block.split()) for block in blocks if not re.match(r"\s*[|#$(<:]", block))
+    kept = (" ".join(block.split()) for block in blocks if not re.match(r"\s*[|#$(<:!]", block))
     return [(str(page.relative_to(ROOT)), words) for words in kept if len(words.split()) > 7]
 
 
@@ -41,11 +43,12 @@ def pages() -> Iterator[list[Passage]]:
     yield paragraphs(ROOT / "README.md")
     yield paragraphs(ROOT / "docs/index.md")
     captions = re.findall(r":caption: (\w[\w-]*)\n\n(.*?)```", _index(), re.DOTALL)
-    for caption, names in captions:
-        for name in names.split() if caption not in ("Evidence", "Decisions") else ():
-            for page in sorted((ROOT / "docs").glob(f"{name}.md")):
-                if name not in ("changelog", "renamed") and (found := paragraphs(page)):
-                    yield found
+    names = [name for caption, listed in captions if caption not in ("Evidence", "Decisions")
+             for name in listed.split()]  # fmt: skip
+    every = [page for name in names for page in sorted((ROOT / "docs").glob(f"{name}.md"))]
+    for page in dict.fromkeys(every):  # a name and a pattern may both list a page
+        if page.stem not in ("changelog", "renamed") and (found := paragraphs(page)):
+            yield found
 
 
 def _index() -> str:
@@ -113,7 +116,7 @@ def drawn(seed: str) -> Iterator[tuple[str, Passage]]:
         for at, words, raised in texts
         if "/cli/" in at and "/_page.py" not in at and not raised
         for line in helps(words)
-        if len(line.split()) > 3
+        if len(line.split()) > 3 and len(PLAIN.findall(line)) > 1 and line[0] != "-"
     ]
     every = [*pages()]
     pools = {"docstring": [*docstrings()], "message": messages, "help": lines}
