@@ -72,7 +72,7 @@ NIGHTLY = {
         },
         f"--minutes 12 --seed {WEEK}",
     ),
-    "execute": Part("execute", 28, _EXECUTE, f"--minutes 26 --share 70 --seed {BEGUN}"),
+    "execute": Part("execute", 28, _EXECUTE, f"--minutes 26 --share 30 --seed {BEGUN}"),
     "laws": Part("laws", 14, {"rows": r"^rows: (\d+)$", "not noticed": r"^not noticed: (\d+)$"}),
     "faults": Part(
         "faults",

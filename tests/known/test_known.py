@@ -70,8 +70,8 @@ def test_every_parameter_has_two_values_that_are_not_its_default():
 def test_parameters_that_rows_give_too_few_values_are_named(monkeypatch):
     step = ["top_k", [[1, 2]], {"k": 2, "epsilon": 1, "monotonic": True}]
     other = ["top_k", [[3, 2]], {"k": 1, "epsilon": 1, "ledger": {"$scope": [["a"]]}}]
-    told = {"random": [[{}, {}, "ParameterError"], 0]}
-    row = {"do": [step, other, ["top_k", [[1]], {"grid": 3, "epsilon": 2}]], "told": told}
+    row = {"do": [step, other, ["top_k", [[1]], {"grid": 3, "epsilon": 2}]]}
+    row |= {"told": {"random": [[{}, {}, "ParameterError"], 0]}}
     monkeypatch.setattr(known_answers, "read", lambda which: {"only": row})
     lacking = {each[7:] for each in known_answers.not_asked() if each.startswith("top_k: ")}
     words = set(inspect.signature(safeselect.top_k).parameters) - {"source"}
