@@ -56,9 +56,8 @@ def _state(options: argparse.Namespace) -> int:
     """Print what a release says of itself, in words."""
     release = from_json(read_text(options.release))
     if options.plot:
-        figure = release.plot()
         with reading(options.plot, "written"):
-            figure.savefig(options.plot)
+            release.plot().savefig(options.plot)
     write(f"{release.statement()}\n")
     return 0
 

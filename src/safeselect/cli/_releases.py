@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from safeselect import measure, top_k
-from safeselect.accounting.cost import rounded_text
+from safeselect.accounting.cost import PrivacyCost, rounded_text
 from safeselect.adapters.notebook import rows as rows_of
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
@@ -28,6 +28,7 @@ from safeselect.mechanisms.table import MECHANISMS
 from safeselect.release.page import escaped
 from safeselect.release.progress import SWITCH
 from safeselect.release.results import Groups, Numbers, TopK
+from safeselect.scores.reading import Reading
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group
 from safeselect.tables.files import LAST, TITLE
 from safeselect.tables.values import open_scores, table_quantiles
@@ -219,6 +220,9 @@ def _ready(
     """Release what was counted or summed before: one number a row."""
     call = given(options, own) | {"ledger": open_scope(options)}
     column = options.score if "score" in options else options.value
+    if "score" in options:  # refused before the labels are read, of which there may be many
+        PrivacyCost.read(epsilon=options.epsilon, rho=options.rho, delta=options.delta)
+        Reading.read(**given(options, GRID))
     with open_scores(table_of(options), label=options.label, score=column) as (labels, numbers):
         return release(numbers, labels=labels, **call)
 

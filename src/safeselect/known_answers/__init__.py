@@ -501,15 +501,13 @@ def not_asked() -> list[str]:
             for word, value in (*zip(parameters.get(call, ()), args, strict=False), *words.items()):
                 given[f"{call}: {word}"].add(json.dumps(value))
 
-    def shown(name: str, word: str, default: Json) -> bool:
-        values = given[f"{name}: {word}"] - {json.dumps(default, default=repr)}
-        return len(values) >= 2 - (word == "ledger" or isinstance(default, (bool, str)))
-
     return [
-        f"{name}: {word}"
+        said
         for name, words in parameters.items()
-        for word, parameter in words.items()
-        if word != "source" and not shown(name, word, parameter.default)
+        for word, each in words.items()
+        if word != "source"
+        and len(given[said := f"{name}: {word}"] - {json.dumps(each.default, default=repr)})
+        < 2 - (word == "ledger" or isinstance(each.default, (bool, str)))
     ]
 
 
