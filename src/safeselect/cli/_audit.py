@@ -56,8 +56,9 @@ def _state(options: argparse.Namespace) -> int:
     """Print what a release says of itself, in words."""
     release = from_json(read_text(options.release))
     if options.plot:
+        figure = release.plot()
         with reading(options.plot, "written"):
-            release.plot().savefig(options.plot)
+            figure.savefig(options.plot)
     write(f"{release.statement()}\n")
     return 0
 
