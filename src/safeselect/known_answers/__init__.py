@@ -320,11 +320,8 @@ class Told:
             twice = {one for one, other in same if told.get(one) == told.get(other)}
             return {name: each for name, each in told.items() if name not in twice}
         # Not of a session, whose answers are asked for, nor of what changes.
-        whole = (
-            is_dataclass(value)
-            and type(value).__hash__ is not None
-            and not hasattr(value, "guarantee")
-        )
+        fixed = is_dataclass(value) and type(value).__hash__ is not None
+        whole = fixed and not hasattr(value, "guarantee")
         return _named(value, self.plain) if whole else None
 
 
@@ -467,12 +464,11 @@ def differences(which: str) -> Iterator[tuple[str, bool]]:
             yield name, False
 
 
-def _calls(given: Json) -> Iterator[tuple[str, list[Json], Row]]:
-    """What makes an input, and the inputs of that: its name and its arguments."""
-    for name, inner in given.items() if isinstance(given, dict) else ():
-        if name[0] == "$":
-            yield (name[1:], [], inner) if isinstance(inner, dict) else (name[1:], inner, {})
-    for each in given.values() if isinstance(given, dict) else given:
+def _calls(given: Json) -> Iterator[tuple[str, Json]]:
+    """Yield what makes an input, and the inputs of that: its name, and its arguments."""
+    for name, each in given.items() if isinstance(given, dict) else enumerate(given):
+        if isinstance(name, str) and name[0] == "$":
+            yield name[1:], each
         if isinstance(each, (dict, list)):
             yield from _calls(each)
 
@@ -496,9 +492,10 @@ def not_asked() -> list[str]:
         scopes = [
             {"$Budget": {"neighbours": by, **of}} for of, by in row.get("ledger", {}).values()
         ]
-        calls = [(call, *rest, *([], {})[len(rest) :]) for call, *rest in steps]
-        for call, args, words in (*calls, *_calls([steps, {"$Ledger": {"budgets": scopes}}])):
-            for word, value in (*zip(parameters.get(call, ()), args, strict=False), *words.items()):
+        calls = [{f"${call}": each} for call, *rest in steps for each in rest]
+        for call, args in _calls([*calls, {"$Ledger": {"budgets": scopes}}]):
+            in_order = zip(parameters.get(call, ()), args, strict=False)
+            for word, value in args.items() if isinstance(args, dict) else in_order:
                 given[f"{call}: {word}"].add(json.dumps(value))
 
     return [
