@@ -52,9 +52,10 @@ class GaussianDP:
     def delta(self, epsilon: Number) -> Fraction:
         """Return the smallest delta at this epsilon, rounded up to 64 significant bits.
 
-        Above an epsilon of 2**26 a larger one: the chance that the loss is larger than epsilon.
+        It is N(mu/2 - epsilon/mu) - e**epsilon N(-mu/2 - epsilon/mu), where N is the normal
+        distribution function. For an epsilon above 2**26, return a larger value: the probability
+        that the loss exceeds epsilon.
 
-        N(mu/2 - epsilon/mu) - e**epsilon N(-mu/2 - epsilon/mu), N the normal distribution function.
         Source: Balle and Wang (2018), Theorem 8.
         """
         at = rational(epsilon, "epsilon", zero=True)

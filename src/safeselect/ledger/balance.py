@@ -360,7 +360,7 @@ def _read_share(own_delta: object, limits: Amounts) -> Fraction | None:
     own, delta = _read(own_delta, "own_delta", zero=True), limits.get("delta")
     if delta is None or own > delta or ("rho" in limits and own < delta):
         raise ParameterError(
-            "own_delta requires delta and must be from 0 to delta; with rho, it must equal delta"
+            "own_delta requires delta, and 0 <= own_delta <= delta; with rho, it must equal delta"
         )
     return own / delta
 

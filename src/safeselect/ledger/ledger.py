@@ -71,10 +71,9 @@ def read_hook(hook: object) -> OnEvent | None:
 class Ledger:
     """A durable privacy budget.
 
-    Create a ledger with `Ledger.create`, and open it later with `Ledger.open`.
-
-    A missing file is therefore never taken for a new budget. Threads, processes and forked children
-    can use the same ledger at the same time. A ledger in memory belongs to its process.
+    Create a ledger with `Ledger.create`, and open it later with `Ledger.open`, which never creates
+    one: a missing file is not a new budget. Threads, processes and forked children can use the same
+    ledger at the same time. A ledger in memory belongs to its process.
     `LedgerError` means that the ledger cannot be used.
     """
 
@@ -104,19 +103,20 @@ class Ledger:
             place: a path on a local disk where there is no file yet, ":memory:", or your own store.
             budgets: for each scope, such as a data set, the cap of all its releases together.
             signer: signs every record; every later writer needs the same key.
-            max_refusals: a scope is closed at this number of calls that were charged and then
-                refused for their private input, 1 to 1000.
+            max_refusals: number of calls, from 1 to 1000, that are charged and then refused because
+                of their private input before their scope is closed.
             approvers: public keys of the people who approve every later scope and every raised
                 limit, each a PEM file or its 32 bytes.
-            approvals_needed: how many of them must sign; all by default.
-            clock: how finely records and releases state the time: "day", "hour" or "minute".
-            witness: keeps the newest head elsewhere, so that a ledger that was rolled back is
-                found; and the lines, if it likes, so that an older copy is made whole again.
-            on_event: gets an `Event` after each charge, refusal and outcome; what it raises warns.
+            approvals_needed: number of approvers who must sign (default: all).
+            clock: precision of the times in records and releases: "day", "hour" or "minute".
+            witness: stores the newest head elsewhere, so that a rollback of the ledger is detected.
+                If it also stores the lines, they can be added to an older copy.
+            on_event: function that is called with an `Event` after each charge, refusal and
+                outcome. An exception that it raises becomes a warning.
 
         Raises:
             ParameterError: a parameter is wrong.
-            LedgerError: the place exists already, or cannot be written.
+            LedgerError: the place already exists, or cannot be written.
         """
         if not isinstance(budgets, Mapping):
             raise ParameterError(
@@ -148,18 +148,19 @@ class Ledger:
         witness: Witness | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
-        """Open a ledger that exists, and check every record.
+        """Open an existing ledger, and check every record.
 
-        In a `with` block it is closed at the end.
+        A `with` block closes it at the end.
 
         Args:
-            place: the ledger's place.
+            place: the path or the store of the ledger.
             signer: required to write to a signed ledger.
-            public_keys: verify signatures for readers, each a PEM file or its 32 bytes; by default
-                the signer's.  One of the ledger's keys must be among them, and if they are several,
-                all of its keys.
-            head: one that was published earlier; without it a cut of the end is not found.
-            witness: as for `create`; one that knows no ledger yet needs `head`, once.
+            public_keys: keys that verify signatures, each a PEM file or its 32 bytes (default: the
+                signer's key). A single key must be one of the ledger's keys; several keys must
+                include all of them.
+            head: a head that was published earlier. Without it, the removal of the last records
+                is not detected.
+            witness: as for `create`; a new witness requires `head` once.
             on_event: as for `create`.
 
         Raises:
@@ -351,8 +352,9 @@ class Ledger:
         The checker has the balance of every scope.
 
         Args:
-            head: a head that was published earlier; without it, a cut at the end is not found.
-            public_keys: keys for the signatures (default: those with which the ledger was opened).
+            head: a head that was published earlier. Without it, the removal of the last records
+                is not detected.
+            public_keys: keys that verify signatures (default: those with which it was opened).
 
         Raises:
             ParameterError: head does not have the form of a head.

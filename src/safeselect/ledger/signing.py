@@ -388,7 +388,7 @@ def read_approvers(
             raise ParameterError("approvals_needed requires approvers")
         return None
     if len(set(keys)) != len(keys) or len(keys) > _MOST:
-        raise ParameterError(f"approvers must be at most {_MOST} different keys")
+        raise ParameterError(f"approvers must be different keys, at most {_MOST}")
     asked = len(keys) if needed is None else needed
     count = integer(asked, "approvals_needed", minimum=1, maximum=len(keys))
     if signer is not None and signer.public_key.hex() in keys:

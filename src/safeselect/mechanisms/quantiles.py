@@ -457,8 +457,8 @@ def quantile(
     #{x < g} to #{x <= g}, d(g) is the distance of quantile * n from this interval. Inside, it is
     minus the distance to the nearer end. A positive d(g) is an error in ranks. With probability 1 -
     beta it is at most (R / epsilon) ln(M / beta), where M is the number of points, so a wide grid
-    costs little. If no bounds are known, pass those of the type, such as lowest=-2**63 and
-    highest=2**63 - 1, which costs 44 R / epsilon ranks.
+    costs little. If you know no bounds, pass those of the type, such as lowest=-2**63 and
+    highest=2**63 - 1: their 2**64 points contribute 44 R / epsilon ranks to this bound.
 
     Guarantee: BoundedRange(epsilon), with rate = epsilon / R: R = 2 max(quantile, 1 - quantile) for
         add/remove neighbours, 2 for replace-one, 1 for the quantiles 0 and 1; each

@@ -310,14 +310,14 @@ def best_of(
         PoissonRepeated(base, mean).
     Neighbours: those of base.
     Exactness: K is drawn by inversion with enclosures of partial sums; its law is exact.
-    Reveals: the time of the call tells K, and so do other things that a run does: files, logs,
-        network, warnings, progress bars.  Whoever sees them sees more than the guarantee covers.
-        K is not in the result or in any message.  The ledger states the time of charges to its
-        clock, a day by default: what remains are runs past midnight or for days, the times of its
-        files, when its lines and heads are sent elsewhere or events told, and what others write
-        meanwhile.  Whatever ends a run ends the call, an interrupt or sys.exit too; that it
-        happened is not covered either, and a ledger counts it, as it counts scores that cannot be
-        read: too many close the scope.
+    Reveals: the time of the call reveals K, and so do other effects of a run: files, logs, network
+        traffic, warnings, progress bars. The guarantee does not cover what they reveal. K is not in
+        the result or in any message. The ledger states the time of charges only to the precision of
+        its clock, a day by default. What remains visible are runs that pass midnight or take days,
+        the times of the ledger's files, the moments at which its lines, heads and events are sent
+        elsewhere, and records that others write meanwhile. Anything that ends a run, such as an
+        interrupt or sys.exit, ends the call. The guarantee does not cover this fact. A ledger
+        counts it, as it counts scores that cannot be read: too many of them close the scope.
 
     Args:
         run: function that takes a scope and returns (score, output). Pass the scope to mechanisms

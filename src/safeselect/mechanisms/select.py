@@ -160,8 +160,8 @@ def exponential_mechanism(
     `sensitivity`.
 
     Guarantee: BoundedRange(epsilon), hence epsilon-DP and about (epsilon**2 / 8)-zCDP (McSherry
-        and Talwar 2007; Dong, Durfee and Rogers 2020).  For many selections under zCDP it is the
-        better choice, for one pure-DP selection permute-and-flip is.
+        and Talwar 2007; Dong, Durfee and Rogers 2020). Use it for many selections under zCDP, and
+        permute-and-flip for one pure-DP selection.
     Neighbours, Raises: as for `permute_and_flip`.
     Method: choose the largest sum of score and Gumbel noise. The noise is rounded down to the
         lattice with certified enclosures of its distribution function, which are refined until the
@@ -589,9 +589,9 @@ def top_k_above(
 
     Guarantee: LaplaceDominated(epsilon): a part of the k first of n + 1 with their gaps
         (Ding et al. 2023; `docs/mathematics.md`, section 12).  An outcome that ends with the
-        threshold in place j is at most e**spent times as likely on a neighbour, spent being
-        epsilon j / k: so much may an accountant of ex-post losses charge.  The call as such costs
-        epsilon.
+        threshold in place j is at most e**spent times as likely on a neighbour, where spent is
+        epsilon j / k. An accountant of ex-post losses may charge `spent`; every other accountant
+        must charge epsilon.
     Neighbours: as for `permute_and_flip`. There is no `range_`, because the threshold does not move
         with the scores. A range of the scores would not cover it.
 

@@ -183,7 +183,7 @@ class ZeroConcentratedDP:
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """Itself."""
+        """Return the guarantee itself."""
         return self
 
     def approximate(self, delta: Number) -> ApproximateDP:
