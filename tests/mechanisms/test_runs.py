@@ -267,7 +267,7 @@ def test_a_run_that_goes_on_after_its_scope_refused_is_refused():
             scope.check(PureDP(2))
         return 1, "done"
 
-    with pytest.raises(ParameterError, match="exceeds base="):
+    with pytest.raises(ParameterError, match=r"run, PureDP\(2\), exceeds base=PureDP\(1\)"):
         best_of(run, base=PureDP(1), gamma="1/2")
 
 

@@ -48,7 +48,8 @@ def whole(data, first, last, fine=1):
 def run_law(part, law):
     """The shipped runs: first points, sizes, and the chance of each point of a run."""
     runs, error = law.powers(part, 200)
-    assert error < 1 << 20
+    assert 2 * len(runs) < error < 1 << 20  # a step may lose three units
+    assert max(power for *_, power in runs) == 1 << 200  # that of the least distance
     total = sum((after - start) * power for start, after, power in runs)
     return [(start, after, Fraction(power, total)) for start, after, power in runs]
 
