@@ -101,7 +101,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({}, "a budget must have either epsilon or rho, each with or without delta; got none"),
     ({"delta": "1e-6"}, "got delta"),
     ({"epsilon": 1, "rho": 1}, "got epsilon, rho"),
-    ({"epsilon": LONGEST + 1}, "epsilon must have at most 1024 bits"),
+    ({"epsilon": LONGEST + 1}, "epsilon must be a fraction of integers of at most 1024 bits"),
     ({"epsilon": 1, "own_delta": "1e-6"}, "own_delta requires delta, and 0 <= own_delta <= delta"),
     ({**MILLIONTH, "own_delta": "2e-6"}, "own_delta requires delta, and 0 <= own_delta <= delta"),
     ({**MILLIONTH, "own_delta": -1}, "own_delta must be at least zero"),

@@ -70,8 +70,8 @@ RECALL = Command(
     ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
-Works offline and changes no ledger. A release is possibly affected if its record does not settle
-the question. The exit code is 3 if any release is affected or possibly affected.
+Works offline and changes no ledger. A release is listed as possibly affected if its record does
+not settle the question. The exit code is 3 if any release is affected or possibly affected.
 
 For example: safeselect ledger recall advisory.json budget.db
 """,

@@ -389,7 +389,8 @@ QUANTILES = _command(
     "quantiles",
     "release quantiles of a column; each user counts once",
     """\
-Rows without a number or a date as their value are dropped. safeselect look counts such rows.
+Rows whose value is neither a number nor a date are dropped. To count such rows, run
+safeselect look.
 
 For example: safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2
 --lowest 0 --highest 500 --step 1/2 --epsilon 1

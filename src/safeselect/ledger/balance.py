@@ -72,7 +72,7 @@ class Budget:
         unit: unit of privacy, such as "person".
         neighbours: relation of neighbouring data sets: "add_remove", "replace_one" or your own
             words.
-        epsilon, delta, rho: positive rationals of at most 1024 bits above and below.
+        epsilon, delta, rho: positive fractions of integers of at most 1024 bits.
         own_delta: part of delta that is reserved for releases with a delta of their own, such as
             lists of an unknown domain (default: a quarter). With 0, such releases are refused. With
             all of delta, epsilons and deltas are simply added.
@@ -432,7 +432,7 @@ def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
 def _read(value: object, name: str, *, zero: bool = False) -> Fraction:
     number = rational(value, name, below=1 if "delta" in name else None, zero=zero)
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > BITS:
-        raise ParameterError(f"numerator and denominator of {name} must have at most {BITS} bits")
+        raise ParameterError(f"{name} must be a fraction of integers of at most {BITS} bits")
     return number
 
 

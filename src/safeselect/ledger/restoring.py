@@ -137,8 +137,8 @@ def repair(
     Everything after the last valid line is moved to another file.
 
     The moved lines no longer count, although they may have charged something. It is better to
-    restore a copy and to `append` the lines. The bytes are kept in a file next to the ledger. A
-    record of kind "torn" states their length and hash.
+    restore a copy and to `append` the missing lines. The bytes are kept in a file next to the
+    ledger. A record of kind "torn" states their length and hash.
 
     Args:
         place: the file.

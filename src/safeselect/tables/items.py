@@ -179,7 +179,7 @@ def top_items(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose the k items of a table with the most distinct users, like `safeselect top-k`.
+    """Choose the k items that have the most distinct users, as `safeselect top-k` does.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
 
@@ -473,7 +473,7 @@ def select_keys(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> results.TopK[str]:
-    """Release as many items of a table as privacy allows, like `safeselect keys`.
+    """Release as many items of a table as privacy allows, as `safeselect keys` does.
 
         kept = select_keys("trips.parquet", item="city", user="rider", epsilon=1, delta="1e-9")
 
