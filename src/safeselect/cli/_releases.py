@@ -81,7 +81,7 @@ unknown domain
 """)
 WITH_COUNTS = declare("""
 unknown domain
---with-counts  print noisy counts, without a limit on the items of a user
+--with-counts  print noisy counts, without a limit on the number of items per user
 """)
 COUNTED = (*COLUMNS, *HOW_MANY, *TOTAL, *MECHANISM, *UNKNOWN)
 PUBLIC = declare("""
@@ -140,7 +140,7 @@ MEASURED = declare("""
 | --sensitivity-l2-squared S  largest sum of the squared changes of all values when one unit changes
 """)
 VALUES = declare("""
---label COL required  column that contains the names of the values, which must be public
+--label COL required  column that contains the names of the values; these names must be public
 --value COL required  column that contains the values, which must be integers
 """)
 JSON = declare("--json  print the result as JSON")

@@ -553,7 +553,7 @@ class Scope:
         mechanism: str,
         parameters: Mapping[str, str] | None = None,
     ) -> Pending:
-        """Charge a release of another library, before it draws its first random bit.
+        """Charge for a release made with another library, before its first random bit is drawn.
 
         The record states that the source is `external`. You assert that the release has this
         guarantee; the library does not prove it.

@@ -258,7 +258,7 @@ def forgeries(ledger: Ledger) -> list[tuple[dict[str, Any], str]]:
     (one,) = fine["charges"]
     nothing = {**one, "charge": {"epsilon": "0"}, "after": spent}
     again = [record.content for record in ledger.records()][2]
-    owners = "does not store records of this kind|permission denied"
+    owners = "cannot store records of this kind|permission denied"
     hair = {
         "charge": {"epsilon": f"{9 * 10**29 + 1}/{10**30}"},
         "after": {"epsilon": f"{10**30 + 1}/{10**30}"},

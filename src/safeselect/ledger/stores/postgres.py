@@ -225,7 +225,7 @@ def send(cursor: Psycopg, schema: str, rows: Sequence[Row], wait: int, end: str 
     for row in rows:
         kind = _KIND.search(row.body)  # the server refuses the record of another kind
         if kind is None or kind[1] not in _FUNCTIONS:
-            raise LedgerError("a server does not store records of this kind")
+            raise LedgerError("PostgreSQL cannot store records of this kind")
         calls.append(f"{schema}.{_FUNCTIONS[kind[1]]}(%s, %s, %s, %s)")
         values += [wait, row.body, row.hash, row.signature]
     groups = (calls[start : start + _MANY] for start in range(0, len(calls), _MANY))
