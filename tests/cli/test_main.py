@@ -225,7 +225,7 @@ def test_a_release_that_cannot_be_written_is_a_failure(
     said = [line for line in done.stderr.splitlines() if not line.startswith(LARGE.encode())]
     assert b"".join(said) == (
         b"safeselect: standard output cannot be written: No space left on device; the output "
-        b"is lost, but a charge to a ledger remains"
+        b"is lost, but any charge to a ledger remains"
     )
 
 

@@ -121,7 +121,7 @@ EXPLAIN_ITEMS = _planning(
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "compute how many users an item must have in a group, for each value of --max-groups",
+    "compute how many users an item must have in a group to appear, for each value of --max-groups",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )

@@ -276,7 +276,7 @@ the password in PGPASSWORD or ~/.pgpass.
         ),
         _action(
             "append",
-            "add the lines that a witness kept to an older copy of a ledger",
+            "bring an older copy of a ledger up to date with the lines that a witness kept",
             _append,
             LINES + PUBLIC_KEYS,
             " witness.jsonl",

@@ -40,7 +40,7 @@ COMMANDS = (
     *(*EXPLAINED, SQL, BUDGETS, STATEMENT, VERIFY, AUDIT, ADVISORIES),
 )
 _UNFORESEEN = "unexpected error; its details are not shown, because they can quote data"
-_LOST = "the output is lost, but a charge to a ledger remains"
+_LOST = "the output is lost, but any charge to a ledger remains"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

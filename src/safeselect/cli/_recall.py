@@ -78,7 +78,7 @@ For example: safeselect ledger recall advisory.json budget.db
 )
 CORRECT = Command(
     "correct",
-    "record in a ledger that an advisory restates the guarantees of some charges",
+    "add a record that lists the charges whose guarantees an advisory restates",
     ADVISORY + FILE + KEY + HEAD,
     _correct,
     """\

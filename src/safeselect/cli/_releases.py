@@ -58,7 +58,7 @@ input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)
 --encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  CSV encoding; Windows programs often write cp1252
 --ids {text,numbers}  compare user ids as text or as integers (ignoring blanks and leading zeros)
---missing WORD repeated  treat WORD, such as "k. A.", as a missing value
+--missing WORD repeated  treat WORD, such as "n/a", as a missing value
 --decimal MARK =.  decimal mark: . or , (default: .)
 --thousands MARK  thousands separator, such as "." (default: none)
 --dates FORM  format of dates in text, such as %%d.%%m.%%Y
@@ -87,8 +87,8 @@ COUNTED = (*COLUMNS, *HOW_MANY, *TOTAL, *MECHANISM, *UNKNOWN)
 PUBLIC = declare("""
 known candidates
 --candidates FILE  list of candidates, one per line, made without looking at the data
-| --candidates-are-public  assert that the set of items in the file is public, and is the same
-    without any one user
+| --candidates-are-public  assert that the set of items in the file is public, and would be the
+    same without any one user
 """)
 GROUPED = declare("""
 groups
@@ -153,7 +153,7 @@ PRINTED = declare("""
 
 LOOKED = declare("""
 --user COL required  column that identifies the user of each row
---item COL  column that contains the items; adds the number of items per user
+--item COL  column that contains the items; also prints the number of items per user
 """)
 
 
@@ -341,8 +341,8 @@ LOOK = Command(
     (*FILE, *LOOKED, *JSON, *FORM),
     _look,
     """\
-Prints how user ids, numbers, dates and missing values are written, and which options read them. A
-release does not detect this itself. Without --ids, it compares ids as written.
+Prints how user ids, numbers, dates and missing values are written, and which options read them. The
+commands that make releases do not detect this. Without --ids, they compare ids as written.
 
 For example: safeselect look trips.csv --user rider
 """,

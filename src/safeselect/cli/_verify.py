@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace) -> int:
 
 VERIFY = Command(
     "verify",
-    "check the code of this installation, and run its known answers",
+    "check the code of this installation, and run its known-answer tests",
     declare("--certificate FILE  write the findings to a new file") + KEY,
     _run,
     """\

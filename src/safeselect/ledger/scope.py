@@ -150,7 +150,7 @@ class Pending:
         standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
 
     def released(self, output: str, salt: bytes | None = None) -> Receipt:
-        """Write a commitment to the output.
+        """Record a commitment to the output.
 
         Show the output only after this method returns.
 
@@ -522,7 +522,7 @@ class Scope:
         return min(counts, default=None)
 
     def asked(self, request: str, *, question: str = "", outbox: Outbox | None = None) -> Scope:
-        """Return the scope for a request.
+        """Return this scope, bound to one request.
 
         Retries of the request are never charged or drawn again.
 

@@ -582,7 +582,7 @@ class PartitionStrategy:
         return self._decided(users)
 
     def keep_column(self, counts: Scores[Any]) -> NDArray[np.bool_]:
-        """Return which keys of a column of counts to keep.
+        """Return which keys to keep, given a column of their counts.
 
         Each key has a fresh draw.
 

@@ -210,8 +210,8 @@ def _proposed(width: Fraction, kind: type) -> str:
 def _ordinal(value: object, name: str) -> Fraction:
     if not isinstance(value, date) or isinstance(value, datetime):
         raise ParameterError(
-            f"{name} must be a date, as the other end is, got {describe(value)}; for times, use "
-            "numbers, such as seconds"
+            f"{name} must be a date, like the other end of the grid, got {describe(value)}; for "
+            "times, use numbers, such as seconds"
         )
     return Fraction(value.toordinal())
 

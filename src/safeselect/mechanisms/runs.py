@@ -439,7 +439,7 @@ def _repetition(
     """The guarantee of the whole call, and the law of the number of runs."""
     if (gamma is None) is (mean is None) or (eta is not None and mean is not None):
         raise ParameterError(
-            "pass either mean or gamma to best_of (and eta with gamma), for example gamma='1/20' "
+            "pass either mean or gamma to best_of (eta only with gamma), for example gamma='1/20' "
             "or mean=20"
         )
     if mean is None:

@@ -112,7 +112,7 @@ class TableAs:
             whitespace and zeros before and after an integer, so that "002628", "2628.0" and " 2628"
             are one user; other ids are compared as written. Without `ids`, users are compared as
             written, and the command prints a note.
-        missing: words that stand for a missing value in any column, such as ["-", "k. A."]. Such a
+        missing: words that stand for a missing value in any column, such as ["-", "n/a"]. Such a
             cell is neither an item nor a user nor a value.
         decimal: decimal mark of numbers in text, "." or ",".
         thousands: thousands separator of numbers in text, such as ".". A number with a separator in
@@ -164,7 +164,7 @@ class TableAs:
         if self.ids is not None:
             read_choice(self.ids, "ids", ("text", "numbers"))
         if isinstance(self.missing, str) or not all(isinstance(word, str) for word in self.missing):
-            raise ParameterError("missing must be a list of words, such as ['-', 'k. A.']")
+            raise ParameterError("missing must be a list of words, such as ['-', 'n/a']")
         for name in ("trim", "casefold", "nfc", "whole_numbers"):
             flag(getattr(self, name), name)
         for name, form, such in (

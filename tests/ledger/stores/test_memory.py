@@ -20,7 +20,7 @@ def test_a_copy_in_memory_is_no_ledger() -> None:
     memory = scope(new(":memory:", epsilon=1))
 
     def spend_twice() -> None:
-        with pytest.raises(LedgerError, match="belongs to the process that created it"):
+        with pytest.raises(LedgerError, match="only by the process that created it"):
             memory.pay(pure("1/2"))
 
     assert ended(start_child(spend_twice)) == 0

@@ -132,7 +132,7 @@ def check_modes(path: Path, *, is_new: bool = False) -> None:
     except ValueError:  # a NUL, or characters that names of files cannot have
         raise LedgerError(f"file {str(path)!r} cannot be opened: its name is not valid") from None
     if file is not None and not stat.S_ISREG(file.st_mode):
-        raise LedgerError(f"{str(path)!r} is not a ledger, because it is not a file")
+        raise LedgerError(f"{str(path)!r} is not a ledger, because it is not a regular file")
     if file is not None and file.st_mode & stat.S_IWOTH:
         raise LedgerError(f"all users can write to the ledger {str(path)!r}: run chmod o-w")
     for folder in {path.parent, Path(os.path.realpath(path)).parent}:

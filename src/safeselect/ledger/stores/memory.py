@@ -48,7 +48,7 @@ class MemoryStore:
         done = work(journal)
         # A child would have a copy of the budget, which would be spent twice.
         if generation() != self._born:
-            raise LedgerError("a ledger in memory belongs to the process that created it")
+            raise LedgerError("a ledger in memory can be used only by the process that created it")
         self._rows += journal.new
         return done
 
