@@ -233,7 +233,7 @@ def _of_runs(stated: Stated) -> Plan:
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
         base = stated.text("base").partition(" ")[0]
         if base not in ("PureDP", "LaplaceDominated", "BoundedRange"):
-            raise ParameterError("the base of the runs is not valid")
+            raise ParameterError("the base guarantee of the runs is not valid")
         gamma = rational(stated.text("gamma"), "gamma", below=1)
         parameters |= {"base": f"{base} {exact_text(whole.epsilon / 2)}"}
         parameters |= {"threshold": exact_text(threshold), "gamma": exact_text(gamma)}

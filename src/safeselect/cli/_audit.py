@@ -89,7 +89,7 @@ RELEASE  file with a release in JSON, including its receipt
 --public-key HEX hex  public Ed25519 key of a signed ledger, as published by its owner
 --by TEXT  name of the auditor, shown on the page
 --html  print an HTML page with the verdict, the budget and the limits of the audit
-| --json  print this content in JSON instead
+| --json  print the same information as JSON
 """),
     _run,
     """\

@@ -31,7 +31,7 @@ PUBLIC_KEYS = declare("""
 """)
 SHOWN = PUBLIC_KEYS + declare("""
 --html  print a detailed HTML page for an auditor
-| --json  print this content in JSON instead
+| --json  print the same information as JSON
 """)
 REASON = declare("--reason TEXT required  reason for the change, which the record states")
 LINES = declare("LINES optional =-  file with the lines to add, or - for standard input")

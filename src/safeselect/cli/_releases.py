@@ -362,7 +362,7 @@ For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 
 )
 SELECT = _command(
     "select",
-    "release candidates with large scores from a file",
+    "read scores from a file, and release candidates with large scores",
     """\
 The labels are the candidates and must be public. Only the scores are protected. Rows are sorted
 by label, so the order of the file is not released.
