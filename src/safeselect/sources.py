@@ -79,7 +79,7 @@ class CallbackSource(Guarded):
     Args:
         function: called with a number of bytes, 1 or more.
         exclusive: True to use the function's bytes alone, without the operating system's.  Refused
-            while SAFESELECT_REQUIRE_PRODUCTION is set, unless to "asserted".
+            while SAFESELECT_REQUIRE_PRODUCTION is set, unless it is "asserted".
         name: name for results and records; ASCII letters, digits, ".", "_" and "-".
         fork_safe: True if the function also works in a forked child and returns other bytes there
             than in the parent. By default the source raises an error in the child.

@@ -180,7 +180,7 @@ def calibrate(
     within the total.
 
     With delta, the adaptive optimum is computed on a coarse grid. This takes a few hundredths of a
-    second. The result is smaller than the optimum by a few thousandths up to a thousand draws, and
+    second. The result is below the optimum by a few thousandths for up to a thousand draws, and
     by about a hundredth for thousands of bounded ranges. `precision="1e-6"` loses less and takes
     seconds; then pass the same precision to `compose`. The result is the same on every machine.
 

@@ -23,7 +23,7 @@ class GaussianDP:
     """mu-GDP: neighbours are no easier to distinguish than N(0, 1) and N(mu, 1).
 
     A number of sensitivity s with Gaussian noise of standard deviation sigma has mu = s / sigma.
-    The squares add up, so the guarantee holds mu**2, a rational where s and sigma**2 are.
+    The squares add up, so the object stores mu**2, which is rational if s and sigma**2 are.
 
         GaussianDP(Fraction(1, 25))  # noise of standard deviation 5 at sensitivity 1
 

@@ -166,7 +166,7 @@ class PoissonRepeated(Repetition):
 
     Args:
         base: guarantee of one run, as for `Repeated`.
-        mean: of K; rational, above 0 and at most 10**6.
+        mean: mean of K; rational, above 0 and at most 10**6.
 
     Source: Papernot and Steinke (2022), Theorem 6, with a bound that holds for means below 1 as
         well (`docs/mathematics.md`, section 18).

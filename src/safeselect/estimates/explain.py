@@ -147,7 +147,7 @@ def explain(
             sensitivity=1, monotonic=True). The table shows the effective range, for which the noise
             is calibrated and which shows the cost of a coarse grid.
         budget: a new `Budget`, or the balance of a scope. The table then shows how many such
-            releases fit, and which limit ends them.
+            releases fit, and which limit is reached first.
 
     Raises:
         ParameterError: as for `expected_error`.

@@ -239,8 +239,8 @@ def estimate_from_gaps(
         measurements towards the shape of the group, and the second group towards the first, each
         with the weight min(1 / (1 + variance_ratio), c v / s): s is the sum of squares by which
         measurements and heights disagree, v the variance of a measurement, and c grows with the
-        degrees of freedom. No estimate moves by more than 5/2 scales of a measurement; of three,
-        15/4. Of two or three, each but the first moves towards the mean of those before it as the
+        degrees of freedom. No estimate moves by more than 5/2 scales of a measurement; for three,
+        15/4. For two or three, each but the first moves towards the mean of those before it as the
         linear estimate does, but no further than min(5/2, (1 + h / 3)**3 / 24) scales, h being its
         height in nats: this adds less than 0.02 variances to the squared error, for all scores of
         the winners below the best loser. With one winner the result is its measurement.
@@ -321,8 +321,8 @@ def intervals_from_gaps(
     integer, is guaranteed.
 
     Method: half the width is that of the measurement's interval times (1 + r) / 2, r being the root
-        of `error_from_gaps` over the measurement's variance, rounded up.  Times r alone, where
-        gaps are right a quarter less, it covered 94 % where the noise chose.
+        of `error_from_gaps` over the measurement's variance, rounded up.  With r alone, a quarter
+        narrower where gaps are right, coverage was 94 % where the noise chose.
 
     Args:
         alpha: share of intervals that may miss, between 0 and 1.

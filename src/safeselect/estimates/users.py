@@ -263,7 +263,7 @@ def explain_keys(
 
     With `keys_per_user` it compares the two laws of `tables.select_keys`. The facts are public, and
     no data is read. For each `noise` the result has the cap with which a key needs the fewest
-    users. A cap does not count all keys of a user; a weight reduces the user's part in each key.
+    users. With a cap, not all keys of a user count; a weight reduces the user's part in each key.
 
     Exactness: the numbers come from the table that `select_partitions` uses.
 

@@ -191,7 +191,7 @@ class Budget:
         """Return the amounts that a release adds to the totals, rounded up.
 
         The price is fixed before the draw and depends only on public facts: the guarantee of the
-        release and those of its parts. For each amount, the smaller bound counts.
+        release and those of its parts. For each amount, the smaller of the two bounds is used.
 
         Raises:
             ParameterError: the guarantee does not bound the amounts of this budget, so it never

@@ -238,7 +238,7 @@ class Event:
 
     Attributes:
         kind: "charged", "released", "settled" or "aborted" if such a record was written. Otherwise
-            "refused" for lack of budget or a closed scope, "repeated" for a request that was
+            "refused" for a closed scope or lack of budget, "repeated" for a request that was
             already charged or an answer that was already released, "busy" if others held the lock,
             or "failed".
         scopes: the names of the scopes.

@@ -104,9 +104,9 @@ class Ledger:
             budgets: for each scope, such as a data set, the cap of all its releases together.
             signer: signs every record; every later writer needs the same key.
             max_refusals: number of calls, from 1 to 1000, that are charged and then refused because
-                of their private input before their scope is closed.
+                of their private input; after so many, the scope is closed.
             approvers: public keys of the people who approve every later scope and every raised
-                limit, each a PEM file or its 32 bytes.
+                limit, each as a PEM file or 32 bytes.
             approvals_needed: number of approvers who must sign (default: all).
             clock: precision of the times in records and releases: "day", "hour" or "minute".
             witness: stores the newest head elsewhere, so that a rollback of the ledger is detected.
@@ -155,7 +155,7 @@ class Ledger:
         Args:
             place: the path or the store of the ledger.
             signer: required to write to a signed ledger.
-            public_keys: keys that verify signatures, each a PEM file or its 32 bytes (default: the
+            public_keys: keys that verify signatures, each as a PEM file or 32 bytes (default: the
                 signer's key). A single key must be one of the ledger's keys; several keys must
                 include all of them.
             head: a head that was published earlier. Without it, the removal of the last records
@@ -220,7 +220,7 @@ class Ledger:
 
         This method requires a ledger without approvers. In other ledgers, use `propose`.
 
-        Every refusal reveals information about the data that no budget bounds. Find the cause
+        Every refusal reveals information about the data, which no budget bounds. Find the cause
         first.
 
         Args:
@@ -261,8 +261,8 @@ class Ledger:
             approvals: if the old key is lost, the approvals of a proposal of `propose.key`.
 
         Raises:
-            ParameterError: the argument is not such a key, the key was used before, or nobody can
-                hand over to it.
+            ParameterError: the argument is not such a key, the key was used before, or neither the
+                old key nor enough approvers have signed.
         """
         rotate(self._book, key, approvals)
 

@@ -114,7 +114,7 @@ class Asking:
 class Pending:
     """A charged release whose outcome this process must record.
 
-    `released` ends it; call it once. If a `with` block ends without a release, the charge ends,
+    `released` ends it; call it once. If a `with` block ends without a release, that ends it,
     too. After an exception the reason is "input", because only the caller knows whether the
     exception depended on private values. Such refusals are counted, and too many of them close the
     scope.
@@ -139,7 +139,7 @@ class Pending:
         A session calls this method before it reads a value.
 
         Raises:
-            BudgetError: one is.
+            BudgetError: a scope is closed.
             LedgerError: the ledger cannot be used.
         """
 
@@ -515,7 +515,7 @@ class Scope:
             asked: as for `Balance.fits`.
 
         Raises:
-            ParameterError: as `Balance.fits`.
+            ParameterError: as for `Balance.fits`.
         """
         balances = self.book.state(lambda checker: [checker.balance(name) for name in self.names])
         counts = [count for each in balances if (count := each.fits(asked)) is not None]
@@ -590,11 +590,11 @@ class Scope:
     def begin(self, charge: Charge, bits: Bits) -> Pending:
         """Charge a release durably, then draw the salt for its commitment.
 
-        Only the nonce, before the charge, and the salt, after it, are taken of these bits; no
+        Only the nonce, before the charge, and the salt, after it, are taken from these bits; no
         sampler gets them.
 
         Raises:
-            ParameterError, BudgetError, SourceError, LedgerError: as `pay`.
+            ParameterError, BudgetError, SourceError, LedgerError: as for `pay`.
         """
         nonce = bits.nonce  # drawn, if at all now, before the charge: the source is known to work
         pending = self.pay(Payment(charge, observed(bits.source), nonce))
@@ -616,7 +616,7 @@ class Scope:
             RepeatedRequest: the request was charged before; nothing is charged again.
             BudgetError: a cap does not allow it, or a scope is closed; none is charged.
             SourceError: the ledger has seen the nonce.
-            LedgerBusy: others use the ledger; nothing was charged.
+            LedgerBusy: others are using the ledger; nothing was charged.
             ChargeStands: the release was charged, but the witness could not be informed.
             LedgerError: the ledger cannot be used.
         """

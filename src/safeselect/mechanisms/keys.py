@@ -413,11 +413,11 @@ def select_partitions(
 
     Pass the whole table. Each user must count for at most `max_partitions` keys, once for each key.
     `count_distinct_users(..., max_contributions=...)` enforces this by a hash. `Counts` state their
-    limit, and are refused if they do not fit. For other counts, you assert the limit.
+    limit, and are refused if unsuitable. For other counts, you assert the limit.
 
     Keys are strings. A number stands for its shortest plain decimal: 1, 1.0, True and '1' are one
     key. Of several counts of one key, the largest is kept. Keys of other types (None, NaN, a date,
-    a tuple, bytes) and keys without users are dropped. No key is an error, because keys are
+    a tuple, bytes) and keys without users are dropped. A key never raises an error: keys are
     private. Read keys as text (`dtype=str`), because a reader may change values such as `007`,
     `1.50` or `1e3` unnoticed.
 
@@ -452,7 +452,7 @@ def select_partitions(
             empty. `noise` describes the noise of the counts.
 
     Raises:
-        ParameterError: a parameter is wrong, or does not fit the `Counts`.
+        ParameterError: a parameter is wrong, or does not match the `Counts`.
         ScoreError: the counts cannot be read.
         SourceError: the source failed.
 

@@ -188,7 +188,7 @@ def measure(
       exp(-|x| epsilon / sensitivity_l1).
     - rho, with sensitivity_l2_squared: discrete Gaussian noise, P(X = x) proportional to
       exp(-x**2 / (2 sigma**2)), sigma**2 = sensitivity_l2_squared / (2 rho).
-    - mu, with sensitivity_l2_squared: a normal variable rounded to the nearest integer, of
+    - mu, with sensitivity_l2_squared: a normal variable rounded to the nearest integer, with
       sigma**2 = sensitivity_l2_squared / mu**2 before rounding.
 
     The number of values and their labels are public.
@@ -212,8 +212,8 @@ def measure(
         epsilon, rho, mu: total cost of this call; exactly one, a positive rational.
         sensitivity_l1: largest sum of the absolute changes of all values, if one unit of privacy is
             added or removed. It is c if a user counts in at most c cells, once in each.
-        sensitivity_l2_squared: largest sum of the squared changes; in this case it is c, too.
-        labels: names of the values, if they are not a mapping.
+        sensitivity_l2_squared: largest sum of the squared changes; in the same case it is also c.
+        labels: names of the values, if values is not a mapping.
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: the cost is charged there before the first bit is drawn, and
             the result has a receipt.

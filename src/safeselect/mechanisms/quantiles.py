@@ -453,11 +453,11 @@ def quantile(
     """Choose a point of a public grid that is close to a quantile of private values.
 
     The n values x are first clamped to the grid and rounded down to its points. Each point g of the
-    grid is chosen with probability proportional to exp(-rate d(g)). Outside of the interval from
-    #{x < g} to #{x <= g}, d(g) is the distance of quantile * n from this interval. Inside, it is
+    grid is chosen with probability proportional to exp(-rate d(g)). Let I be the interval from
+    #{x < g} to #{x <= g}. If quantile * n is outside I, d(g) is its distance from I; inside, it is
     minus the distance to the nearer end. A positive d(g) is an error in ranks. With probability 1 -
     beta it is at most (R / epsilon) ln(M / beta), where M is the number of points, so a wide grid
-    costs little. If you know no bounds, pass those of the type, such as lowest=-2**63 and
+    costs little. If you know no bounds, pass those of the data type, such as lowest=-2**63 and
     highest=2**63 - 1: their 2**64 points contribute 44 R / epsilon ranks to this bound.
 
     Guarantee: BoundedRange(epsilon), with rate = epsilon / R: R = 2 max(quantile, 1 - quantile) for

@@ -296,7 +296,7 @@ def best_of(
     < k} (l + eta) / (l + 1) for k >= 1. It is geometric for eta = 1 (Liu and Talwar 2019) and
     logarithmic for eta = 0. Let f(x) = E[x**K], and let F(s) be the probability that the score of a
     run is at most s. Then a score s is released with probability f(F(s)) - f(F(s-)). Of equal
-    scores, the first run is released. To search over hyper-parameters, choose one at random inside
+    scores, the first is released. To search over hyper-parameters, draw a setting at random inside
     each run; on average `guarantee.expected_runs` of them are tried.
 
     With `mean`, K follows a Poisson law and can be 0, in which case nothing is released. The number

@@ -208,7 +208,7 @@ def exponential_mechanism_base2(
     """Choose one candidate by an exponential mechanism with a rational base.
 
     R is `range_`, or `sensitivity` if monotonic, or otherwise twice the `sensitivity`. A candidate
-    whose score is lower by R has a probability that is smaller by the factor `base`. If scores are
+    whose score is lower by R has its probability multiplied by `base`. If scores are
     integers and R = 1, all weights are rational numbers; base = (x / 2**y)**z gives Ilvento's
     mechanism with these x, y, z. With `epsilon` or `rho`, the factor per grid step is the smallest
     x / 2**64 that is at least exp(-epsilon / R). The range of the scores is not limited.
@@ -218,7 +218,7 @@ def exponential_mechanism_base2(
     Method: as for `exponential_mechanism`. Source: Ilvento (2020); Dong, Durfee and Rogers (2020).
 
     Args:
-        base: an exact rational between 0 and 1, instead of epsilon and rho; `base` of the result
+        base: an exact rational between 0 and 1, instead of epsilon and rho; the result's `base`
             returns it.
         weights: as for `exponential_mechanism`; they multiply the powers.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
@@ -318,7 +318,7 @@ def permute_and_flip_with_gap(
         Theorem 5).
     Neighbours: as for `permute_and_flip`.
     Exactness: the gap is the continuous gap, rounded down to a multiple of gap_grid. Scores more
-        than 2**64 - 1 grid steps below the best count as 2**64 - 1 steps below it.
+        than 2**64 - 1 grid steps below the best are treated as 2**64 - 1 steps below it.
 
     Args:
         gap_grid: public step of the gap in score units (default: the step of the scores). It does
@@ -489,7 +489,7 @@ def top_k(
             source, ledger: as for `permute_and_flip`.
 
     Returns:
-        TopK; unordered for "laplace", whose order is not private.
+        TopK; unordered for "laplace", whose order would not be private.
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
@@ -587,7 +587,7 @@ def top_k_above(
     distributed, continuous noise of scale k R / epsilon. R is the `sensitivity` if monotonic, or
     otherwise twice the `sensitivity`. The list ends at the noisy threshold.
 
-    Guarantee: LaplaceDominated(epsilon): a part of the k first of n + 1 with their gaps
+    Guarantee: LaplaceDominated(epsilon): a part of the first k of n + 1 with their gaps
         (Ding et al. 2023; `docs/mathematics.md`, section 12).  An outcome that ends with the
         threshold in place j is at most e**spent times as likely on a neighbour, where spent is
         epsilon j / k. An accountant of ex-post losses may charge `spent`; every other accountant

@@ -647,7 +647,7 @@ class SparseVector(Session):
         neighbours for which all values that may be asked move the same way.
     Exactness: continuous noise is compared by bounds from the digits drawn. If these do not decide,
         further digits are drawn. Therefore ties cost nothing, and no number is rounded.
-    Reveals: the number of random bits depends on values with a probability below 2**-50 an answer.
+    Reveals: the number of random bits depends on values with a probability below 2**-50 per answer.
         Integers of different lengths take slightly different times.
 
     A session belongs to one process. It cannot be copied, pickled or used in a forked child, and it
@@ -723,8 +723,8 @@ class AdaptiveSparseVector(Session):
     / e1, where c is 2, or 1 if monotonic. If value + first noise exceeds the noisy threshold by at
     least `sigma`, the answer is "top" and costs e2. Otherwise, if value + second noise is at least
     the noisy threshold, the answer is "middle" and costs e1. Otherwise the answer is "below" and is
-    free. Answers "top" and "middle" have a gap as in `SparseVector`, with the noise that decided.
-    The session continues while e1 is left, so there can be up to 2k answers "top".
+    free. Answers "top" and "middle" have a gap as in `SparseVector`, from the deciding noise.
+    The session continues while at least e1 is left, so there can be up to 2k answers "top".
 
     Guarantee, Neighbours, Exactness, Reveals: as for `SparseVector`.  The remaining budget can be
         used in this session only: all of `epsilon` was charged when it opened.

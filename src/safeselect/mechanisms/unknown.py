@@ -427,12 +427,12 @@ def unknown_domain_top_k(
     A user counts at most once for an item. Pass the whole table. If the counting engine returns
     only the largest counts, pass at least the k_bar + 1 largest in the order (count descending,
     label ascending). The (k_bar + 1)-th count sets the bottom, which would be too low without it.
-    `Counts` state which counts they contain, and are refused if they do not fit. For other counts,
+    `Counts` state which counts they contain, and are refused if unsuitable. For other counts,
     pass `places`.
 
     Items are strings. A number stands for its shortest plain decimal: 1, 1.0, True and '1' are one
     item. If several labels are the same item, the largest count is kept. Labels of other types
-    (None, NaN, a date, a tuple, bytes) are dropped. No label is an error, because labels are
+    (None, NaN, a date, a tuple, bytes) are dropped. A label never raises an error: labels are
     private. Read items as text (`dtype=str`), because a reader may change values such as `007`,
     `1.50` or `1e3` unnoticed.
 
@@ -454,7 +454,7 @@ def unknown_domain_top_k(
 
     Args:
         counts: `Counts`, a mapping from labels to numbers of users, a pandas column with its index,
-            or numbers with `labels`; integers of any type. Fewer than k items, or none, are not an
+            or numbers with `labels`; integers of any type. Fewer than k items, or none, is not an
             error.
         k: largest number of labels.
         k_bar: number of items that compete, k or more; or a pair (least, most), from which an
@@ -475,7 +475,7 @@ def unknown_domain_top_k(
             it also has the noisy numbers of users, largest first.
 
     Raises:
-        ParameterError: a parameter is wrong, or does not fit the `Counts`.
+        ParameterError: a parameter is wrong, or does not match the `Counts`.
         ScoreError: the counts cannot be read.
         SourceError: the source failed.
 

@@ -126,7 +126,7 @@ class BoundedRange(_OfEpsilon):
     """The logarithm of the likelihood ratio lies in some interval of length epsilon.
 
     The exponential mechanism has this property (Dong, Durfee and Rogers 2020).  It holds for the
-    selection alone: a release of the gap as well loses it.
+    selection alone: releasing the gap as well loses it.
 
     Args:
         epsilon: rational, at least 0.

@@ -59,8 +59,8 @@ class Source(Protocol):
         """Start one public call and return a nonce of NONCE_BYTES random bytes.
 
         The nonce is public: it goes into the record and never into a sampler.  The library begins
-        every call, but for this package's own generators, an exclusive callback among them: whose
-        nonce is one more tested request, it begins only where a ledger keeps the nonce.
+        every call. Exception: for this package's generators, exclusive callbacks included, whose
+        nonce is just another tested request, it begins a call only if a ledger keeps the nonce.
 
         Raises:
             SourceError: the source is broken, stuck, or belongs to another process.
@@ -70,7 +70,7 @@ class Source(Protocol):
         """Overwrite a writable, contiguous buffer with random bytes.
 
         Raises:
-            ParameterError: another kind of buffer; nothing was drawn.
+            ParameterError: the buffer is of another kind; nothing was drawn.
             SourceError: the source failed; the buffer holds zeros.
         """
 

@@ -163,7 +163,7 @@ class Provenance:
     Attributes:
         unit: unit of privacy, in the words of the ledger's scope or of the counts; or "not stated".
         neighbours: relation of neighbouring data sets, in the words of the scope, or "add_remove"
-            if the scores are monotonic. If it is "not stated", it is the relation for which the
+            if the scores are monotonic. If it is "not stated", the relation is that for which the
             sensitivity holds.
         parameters: sorted pairs of a name and an exact text, as in the record of a ledger, such as
             k, the grid, and the declared and effective sensitivity or range.
@@ -256,7 +256,7 @@ class Release:
     def to_json(self) -> str:
         """Return the release as one line of JSON.
 
-        Numbers are strings. `from_json` reads this line.
+        Numbers are written as strings. `from_json` reads this line.
         """
         from safeselect.release import codec  # loaded with the first release that is written
 
@@ -604,10 +604,10 @@ class Answers(Release):
     """The answers of a session that compares values with a noisy threshold.
 
     If it was created at the end of a session, or for a strategy that decides later, it contains no
-    answers but the amounts in `spent`.
+    answers, only the amounts in `spent`.
 
     Attributes:
-        consumed: number of values that were answered, from the first on. It is smaller than the
+        consumed: number of values answered, counted from the first. It is smaller than the
             number passed if the session ended at one of them; no later value was used.
         indices: positions of the values above, ascending; all other consumed values are below.
         gaps: distance of each of them above the threshold, in score units, rounded down to the gap
@@ -616,7 +616,7 @@ class Answers(Release):
         costs: part of the session's epsilon that each of them used.
         budget: part of epsilon that is left for further answers of this session.
         remaining: guaranteed number of further answers above the threshold.
-        spent: amounts that the session has used, by the names of its limits among the parameters.
+        spent: amounts the session has used, keyed by the names of its limits in the parameters.
     """
 
     schema: ClassVar[str] = "safeselect.answers/1"

@@ -39,7 +39,7 @@ class Counts(Mapping[Any, int]):
 
     Args:
         counts: number of distinct users of each label. Labels of an unknown domain, and keys, are
-            read as strings. Equal strings keep the largest count: 1, 1.0 and "1" are equal.
+            read as strings. Of equal strings, the largest count is kept: 1, 1.0 and "1" are equal.
         places: number of largest counts, or "all".
         max_contributions: largest number of items for which a user was counted; None for any
             number.
@@ -79,7 +79,7 @@ class Counts(Mapping[Any, int]):
         max_contributions: int | None = None,
         unit: str | None = None,
     ) -> Counts:
-        """Make counts of what another engine returned for the statement of `safeselect sql`.
+        """Make counts from what another engine returned for the statement of `safeselect sql`.
 
         Args:
             rows: pairs of a label and a number of users.

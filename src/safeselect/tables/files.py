@@ -101,7 +101,7 @@ class TableAs:
         top_items(TableAs(["may.csv", "june.csv"], delimiter=";", trim=True), item="city", ...)
 
     Args:
-        table: as for `count_distinct_users`; or paths of several files with these columns, whose
+        table: as for `count_distinct_users`; or paths of several files with the columns used, whose
             rows are combined. A path with a star stands for all matching files, unless a file has
             exactly this name. "-" is standard input, which must be a CSV file.
         delimiter: character between the cells of a CSV file (default: a comma, or a tab if the name

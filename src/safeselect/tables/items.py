@@ -488,14 +488,14 @@ def select_keys(
 
     Guarantee, neighbours: those of `select_partitions`; tables that differ by all rows of one user
         are neighbours. With noise="gaussian" the parts are ZeroConcentratedDP(V / (2 sigma**2)) and
-        an own delta of at most delta / 2 (`docs/mathematics.md`, Theorem 19.4).
+        a separate delta of at most delta / 2 (`docs/mathematics.md`, Theorem 19.4).
 
     Args:
         table, item, user, unit: as for `count_distinct_users`.
         epsilon, delta, pre_threshold, with_counts, source, ledger: as for `select_partitions`.
         max_partitions: largest number of items for which a user is counted. With one, each item
             loses users that count for other items. With more, each decision gets a smaller share of
-            epsilon. With noise="gaussian" a larger cap costs little; some hundred is a good choice.
+            epsilon. With noise="gaussian" a larger cap costs little; a few hundred is reasonable.
         noise: "table" for the law of `select_partitions`; "gaussian" for weights, without
             pre_threshold and with_counts.
         rows: as for `top_items`.
@@ -564,7 +564,7 @@ def choose_cap(
 
     Guarantee, method: those of `permute_and_flip` with the scores -|t users(D) - s users| - c D for
         share = s / t, users(D) being how many users have D items or fewer.  A user moves a score by
-        at most m = max(s, t - s), and one in another's place by at most m = t; c = 16 m / epsilon,
+        at most m = max(s, t - s), and a replaced user by at most m = t; c = 16 m / epsilon,
         rounded up, is public.
     Neighbours: tables that differ by all rows of one user; if the ledger's scope has "replace_one",
         tables in which all rows of one user are replaced.

@@ -73,7 +73,7 @@ def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[
 
     Raises:
         InputError: the file or a column cannot be used, or a label is NULL.
-        ScoreError: the declared type is not one of numbers, or a cell is not a number.
+        ScoreError: the declared type is not numeric, or a cell is not a number.
 
     Example:
         >>> from pathlib import Path
@@ -161,7 +161,7 @@ def table_quantiles(
             10^18.
         quantiles: as for `quantiles`: one or several, all different.
         lowest, highest, step, epsilon, delta, rho, neighbours, ties, source, ledger: as for
-            `quantiles`.  A ledger is charged after the columns and before a row is read.
+            `quantiles`.  A ledger is charged once the columns are checked, before a row is read.
 
     Returns:
         Numbers: `values` in the order of `quantiles`, which are their labels.

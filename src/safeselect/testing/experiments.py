@@ -93,7 +93,7 @@ def simulate(
 ) -> Simulation:
     """Call a mechanism many times on synthetic scores. NOT PRIVATE.
 
-    The calls use the engine of releases.
+    The calls use the same engine as releases.
 
     The scores are read once, and the calls are independent. They are the rows of a batch in which
     every row has the same scores or, with `k`, separate rankings.
@@ -161,15 +161,14 @@ def probabilities(
 
     Args:
         scores: synthetic or public scores, as for `top_k`, at most 10 000. With `k`, there may be
-            at most 10 000 ordered
-        lists: 100 candidates for k = 2, 22 for k = 3.
+            at most 10 000 ordered lists: 100 candidates for k = 2, 22 for k = 3.
         mechanism: "permute_and_flip", "exponential" or "exponential_base2".
         epsilon, delta, rho: cost of the call.
         k: number of candidates that the call chooses, best first (default: one winner).
         sensitivity, range_, monotonic, minimize, grid, on_grid, score_error: as for `top_k`.
 
     Raises:
-        ParameterError: a parameter is wrong, there are more outcomes, or
+        ParameterError: a parameter is wrong, there are too many outcomes, or
             SAFESELECT_REQUIRE_PRODUCTION is set.
         ScoreError: the scores cannot be read.
 

@@ -75,7 +75,7 @@ def replay(
 
     Raises:
         ParameterError: an argument is wrong; SAFESELECT_REQUIRE_PRODUCTION is set; or the pipeline
-            does not repeat itself on the same data.
+            behaves differently when repeated on the same data.
         BaseException: the error that the pipeline raises on the original data.
 
     Example:
