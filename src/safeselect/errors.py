@@ -59,7 +59,8 @@ class RepeatedRequest(BudgetError):
     Attributes:
         scope: the names of the scopes of the call.
         record: place in the ledger of the record of the charge.
-        outcome: "released", "settled" or "aborted"; None if it is running, or its process ended.
+        outcome: "released", "settled" or "aborted"; None if the call is running, or its process
+            ended.
     """
 
     def __init__(

@@ -216,7 +216,7 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
     ({"rho": "1/10"}, [PureDP("0.4")], ZeroConcentratedDP("0.03"), "30 % .* 21 %.* 1/2 of its rho"),
     (MILLIONTH, OWN, ApproximateDP("1/100", "1e-7"), "1e-7, but 5e-8 of 2.5e-7 is left; give the"),
     (SUMS, [], ApproximateDP("1/100", "1e-7"), "none is reserved; .* own_delta=1e-7 allows"),
-    (MILLIONTH, [], ApproximateDP("1/10", "5e-7"), "smaller .* with own_delta=5e-7 allows"),
+    (MILLIONTH, [], ApproximateDP(".1", "5e-7"), "smaller delta; a scope .* own_delta=5e-7 allows"),
     (MILLIONTH, [], ApproximateDP(5, "1e-7"), "5.. % of the budget, and 100 % is left$"),
     (MILLIONTH, [], ApproximateDP("1/10", "5e-6"), "is left; give the release a smaller delta$"),
     ({"epsilon": 1}, ALL_OF_IT, PureDP("1/100"), "epsilon 1 of .* 1 % of .* and 0 % is left$"),

@@ -61,8 +61,8 @@ def test_parts_have_the_law_of_their_shares(share, ties):
                 part = replace(Part.whole(sorted(data), 3, fine), first=first, last=last, end=end)
                 inside = [p for p in parted if first <= p < end]
                 assert part.size == len(inside)
-                cuts = [part.split(point) for point in range(first, last + 1)]
-                assert all(low.size + high.size == part.size for low, high in cuts)
+                cuts = map(part.split, range(first, last + 1))
+                assert {low.size + high.size for low, high in cuts} == {part.size}
                 wanted = grid_law(inside, first, last, share, rate, ties)
                 found = point_law(part, Law(share, rate / share.denominator, ties))
                 assert all(near(p, mpmath.nstr(q, 30)) for p, q in zip(found, wanted, strict=True))

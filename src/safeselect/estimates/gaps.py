@@ -321,8 +321,8 @@ def intervals_from_gaps(
     integer, is guaranteed.
 
     Method: half the width is that of the measurement's interval times (1 + r) / 2, r being the root
-        of `error_from_gaps` over the measurement's variance, rounded up.  With r alone, a quarter
-        narrower where gaps are right, coverage was 94 % where the noise chose.
+        of `error_from_gaps` over the measurement's variance, rounded up.  With r alone, which is
+        a quarter less where gaps are right, coverage was 94 % where the noise chose.
 
     Args:
         alpha: share of intervals that may miss, between 0 and 1.

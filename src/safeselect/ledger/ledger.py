@@ -103,8 +103,8 @@ class Ledger:
             place: a path on a local disk where there is no file yet, ":memory:", or your own store.
             budgets: for each scope, such as a data set, the cap of all its releases together.
             signer: signs every record; every later writer needs the same key.
-            max_refusals: number of calls, from 1 to 1000, that are charged and then refused because
-                of their private input; after so many, the scope is closed.
+            max_refusals: a scope is closed after this number of calls, from 1 to 1000, that were
+                charged and then refused because of their private input.
             approvers: public keys of the people who approve every later scope and every raised
                 limit, each as a PEM file or 32 bytes.
             approvals_needed: number of approvers who must sign (default: all).

@@ -127,6 +127,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
     "a pipe": lambda path: os.mkfifo(path),
     "a database": lambda path: sqlite3.connect(path).execute("CREATE TABLE t (x)").close(),
 }
+SAID = "the ledger is empty|record 0 is not a line|it is not a regular file|of an earlier version"
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -135,8 +136,7 @@ def test_what_is_no_ledger_is_refused_and_left_alone(kind: str, tmp_path: Path) 
     path = tmp_path / "budget.ledger"
     FOREIGN[kind](path)
     before = path.read_bytes() if path.is_file() else b""
-    said = r"the ledger is empty|record 0 is not a line|not a regular file|of an earlier version"
-    with pytest.raises(LedgerError, match=said):
+    with pytest.raises(LedgerError, match=SAID):
         Ledger.open(path)
     with pytest.raises(LedgerError, match="already exists; open it"):
         new(path)
