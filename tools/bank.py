@@ -1,6 +1,6 @@
 """Plant the faults of the bank: do known answers, quick tests or all tests notice?  `make bank`.
 
-The faults of `tests/vectors/bank.json` were written by somebody who had not read the tests.  Each
+The faults of `tests/vectors/bank*.json` were written by people who had not read the tests.  Each
 is planted alone, in a copy of the package.  Known answers are asked as `safeselect verify` asks
 them, with the hash of the code set aside; then the tests of `make quick` run until one fails; then
 those of `make test`, first those of the fault's room.  What takes too long has noticed.
@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from mutants import Break, copy, python
 
-BANK = ROOT / "tests" / "vectors" / "bank.json"
+BANKS = sorted((ROOT / "tests" / "vectors").glob("bank*.json"))
 LOG = ROOT / "build" / "bank.jsonl"
 KNOWN = """
 import sys
@@ -46,7 +46,7 @@ SECONDS = 3600
 
 def faults() -> dict[str, Mapping[str, Any]]:
     """Every fault of the bank that does damage, by room and name."""
-    found = json.loads(BANK.read_text())["faults"]
+    found = [each for bank in BANKS for each in json.loads(bank.read_text())["faults"]]
     return {f"{each['room']}: {each['name']}": each for each in found if each["damage"]}
 
 
