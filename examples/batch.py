@@ -1,4 +1,4 @@
-"""Twelve selections in one call: the airport to which most planes flew in each month.
+"""Twelve selections in one call: the airport to which the most planes flew in each month.
 
 Neighbours: all flights of one plane are added or removed.
 Guarantee: (1, 1e-9)-differential privacy of all twelve answers together, for each plane.

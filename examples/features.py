@@ -15,7 +15,7 @@ from flights import DESTINATIONS, Flight, by_plane
 
 from safeselect import top_k
 
-BUSY = 50  # fixed in advance; the median of the data would be private
+BUSY = 50  # fixed in advance, because the median of the data would be private
 
 
 def scores(planes: Iterable[list[Flight]]) -> dict[str, int]:

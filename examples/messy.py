@@ -1,4 +1,4 @@
-"""The busiest destinations of each airline, with intervals and a plot, from a messy export.
+"""The busiest destinations of each airline, with intervals and a plot, from an untidy export.
 
     python examples/messy.py
 
@@ -6,8 +6,9 @@ Neighbours: all flights of one plane are added or removed.
 Guarantee: ApproximateDP(epsilon, delta), for all lists and counts together.
 
 The file has the problems of a spreadsheet export: semicolons, a byte order mark, a comma in the
-name of a column, names in capitals and with blanks, two forms of an accent, quoted text of several
-lines, and plane numbers that became floats because one was missing. The program reads it as it is.
+name of a column, names in capitals or with extra spaces, two forms of an accent, quoted text of
+several lines, and plane numbers that became floats because one number was missing. The program
+reads the file as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ AIRLINES = {"AA": "Amérique", "DL": "Deltair", "UA": "United", "WN": "Southwest
 
 
 def export(file: Path) -> None:
-    """Write the flights of four airlines in the way in which a spreadsheet would export them."""
+    """Write the flights of four airlines as a spreadsheet would export them."""
     numbers: dict[str, int] = {}
     with file.open("w", encoding="utf-8-sig", newline="") as out:
         rows = csv.writer(out, delimiter=";")
@@ -50,8 +51,8 @@ def export(file: Path) -> None:
 def lists(file: Path) -> Groups[str]:
     """Return the three busiest destinations of each airline, with counts.
 
-    Sensitivity: a plane counts in one airline, and there for at most five destinations. One more
-    plane adds 1 to at most five counts.
+    Sensitivity: a plane counts in one airline, and there at no more than five destinations. One
+    more plane adds 1 to at most five counts.
     """
     read = TableAs(file, delimiter=";", trim=True, casefold=True, nfc=True, whole_numbers=True)
     return top_items_by_group(

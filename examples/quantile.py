@@ -15,7 +15,7 @@ from flights import by_plane
 from safeselect import compose, exponential_mechanism
 from safeselect.results import Selection
 
-GRID = range(0, 1001, 5)  # the candidates: public, made without the data
+GRID = range(0, 1001, 5)  # the candidates: public, chosen without the data
 HALF = Fraction(1, 2)
 
 
@@ -26,7 +26,7 @@ def scores(values: list[int], above: int, below: int) -> list[int]:
     score is minus the absolute difference of the two sides.
 
     Sensitivity: one more value is smaller than a candidate, larger or equal. It changes the
-    difference by `above`, by -`below` or not at all, so the sensitivity is max(above, below). Some
+    difference by `above`, by -`below`, or not at all, so the sensitivity is max(above, below). Some
     scores increase and others decrease, so they are not monotonic.
     """
     ordered = sorted(values)

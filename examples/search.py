@@ -31,7 +31,7 @@ from safeselect.sources import OpenSSLSource
 
 EACH, GAMMA = Fraction(1, 4), Fraction(1, 20)
 
-# The attributes that a tree may use, with all their values as numbers.  They are public.
+# The attributes that a tree may use, with all their values as numbers. Both are public.
 LOOKS: dict[str, tuple[Callable[[Plane], int], int]] = {
     "carrier": (lambda plane: CARRIERS.index(carrier(plane)), len(CARRIERS)),
     "first month": (lambda plane: first_month(plane) - 1, len(MONTHS)),
@@ -46,14 +46,14 @@ Parameters, Halves = dict[str, Any], tuple[list[Plane], list[Plane]]
 
 
 def noise(count: int) -> list[int]:
-    """Return discrete Laplace noise of rate EACH for this many numbers."""
+    """Return this many draws of discrete Laplace noise of rate EACH."""
     with Bits(OpenSSLSource()) as bits:
         found: list[int] = discrete_laplace(count, NoiseRate(EACH), bits).tolist()
     return found
 
 
 def cell(looks: tuple[str, ...], plane: Plane) -> tuple[int, ...]:
-    """Return the values of a plane."""
+    """Return the values of these attributes for a plane."""
     return tuple(LOOKS[look][0](plane) for look in looks)
 
 
@@ -84,7 +84,7 @@ def search(halves: Halves, draw: Callable[[], Parameters]) -> Any:
     def run(scope: Any) -> tuple[int, tuple[Parameters, DecisionTreeClassifier]]:
         parameters = draw()
         looks = parameters["looks"]
-        # A plane is in one half, so it changes the counts or the score, each at a cost of EACH.
+        # A plane is in only one half, so it changes the counts or the score. Each costs EACH.
         scope.check(PureDP(EACH))
         tree = {name: value for name, value in parameters.items() if name != "looks"}
         model = train(looks, halves[0], **tree)
@@ -109,7 +109,8 @@ def random_search() -> Iterator[Parameters]:
 def main() -> None:
     halves: Halves = ([], [])
     for tail_number, plane in by_plane().items():
-        halves[sha256(tail_number.encode()).digest()[0] % 2].append(plane)  # of the plane alone
+        # The half of a plane depends on this plane alone.
+        halves[sha256(tail_number.encode()).digest()[0] % 2].append(plane)
     for name, draws in (("grid", grid_search()), ("random", random_search())):
         best = search(halves, draws.__next__)
         print(f"{name} search: {best.labels[0][0]}, right with noise: {best.value}")

@@ -1,10 +1,10 @@
 """Synthetic data: choose the query with a large error, measure it, update the table, and repeat.
 
-Each plane is one record: its most frequent airline, its most frequent month, and its number of
-airports. The queries are the 304 counts in the three tables of two attributes each. The method is
-MWEM (Hardt, Ligett and McSherry 2012): multiplicative weights with the exponential mechanism.
+Each plane is one record: its most frequent airline, its most frequent month, and the number of its
+destinations. The queries are the 304 counts in the three tables of two attributes each. The method
+is MWEM (Hardt, Ligett and McSherry 2012): multiplicative weights with the exponential mechanism.
 
-Neighbours: all flights of one plane, and so one record, are added or removed.
+Neighbours: all flights of one plane, and therefore one record, are added or removed.
 Guarantee: that of the list PLAN below, which is fixed in advance: about (2.3, 1e-9)-differential
 privacy.
 """
@@ -25,16 +25,16 @@ from safeselect import BoundedRange, Budget, Ledger, PureDP, compose, measure
 from safeselect import exponential_mechanism as choose
 
 ROUNDS = 15
-EACH = Fraction(1, 10)  # of epsilon, for each draw
-REACH = 1, 2, 6, 16  # lower ends of the groups by number of airports
+EACH = Fraction(1, 10)  # epsilon of each draw
+REACH = 1, 2, 6, 16  # smallest number of destinations in each group
 SHAPE = len(CARRIERS), len(MONTHS), len(REACH)
-# The number of planes; then, in each round, one choice and one measurement.
+# The first entry is for the number of planes. Each round adds one choice and one measurement.
 PLAN = [PureDP(EACH), *(ROUNDS * [BoundedRange(EACH), PureDP(EACH)])]
 TERMS = {"unit": "plane", "neighbours": "add_remove"}
 
 
 def most(values: Iterable[object]) -> object:
-    """Return the most frequent value, and the smallest one if several are equally frequent."""
+    """Return the most frequent value, or the smallest one if several are equally frequent."""
     return min(Counter(values).items(), key=lambda pair: (-pair[1], pair[0]))[0]
 
 
@@ -56,7 +56,7 @@ def histogram(planes: Iterable[list[Flight]]) -> np.ndarray:
 
 
 def answers(table: np.ndarray) -> np.ndarray:
-    """Return the answers to all queries: one table of two attributes after the other."""
+    """Return the answers to all queries, one table of two attributes after another."""
     return np.concatenate([table.sum(axis=axis).ravel() for axis in range(3)])
 
 

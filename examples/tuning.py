@@ -27,7 +27,7 @@ EACH, CHOICE = Fraction(1, 8), Fraction(1, 2)
 
 
 def carrier(plane: Plane) -> str:
-    """Return the most frequent airline of a plane, and the first by name if several are equal."""
+    """Return the most frequent airline of a plane, or the first by name if there is a tie."""
     return min(Counter(flight.carrier for flight in plane).items(), key=lambda x: (-x[1], x[0]))[0]
 
 
@@ -37,11 +37,11 @@ def first_month(plane: Plane) -> int:
 
 
 def reach(plane: Plane) -> int:
-    """Return the number of airports of a plane, at most 20."""
+    """Return the number of airports to which a plane flew, at most 20."""
     return min(20, len({flight.destination for flight in plane}))
 
 
-# The hyper-parameter: the attribute that a model uses, with all its values.  They are public.
+# The hyper-parameter: the attribute that a model uses, with all its values. Both are public.
 LOOKS = {
     "carrier": (carrier, CARRIERS),
     "first month": (first_month, MONTHS),
@@ -79,7 +79,8 @@ def scores(models: dict[str, Model], planes: list[Plane]) -> dict[str, int]:
 def main() -> None:
     halves: tuple[list[Plane], list[Plane]] = [], []
     for tail_number, plane in by_plane().items():
-        halves[sha256(tail_number.encode()).digest()[0] % 2].append(plane)  # of the plane alone
+        # The half of a plane depends on this plane alone.
+        halves[sha256(tail_number.encode()).digest()[0] % 2].append(plane)
     training, validation = halves
     models = {name: train(name, training) for name in LOOKS}
     best = permute_and_flip(

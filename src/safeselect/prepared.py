@@ -88,7 +88,7 @@ class Prepared(_One):
 
 @final
 class PermuteAndFlip(Prepared):
-    """A prepared `permute_and_flip`.
+    """`permute_and_flip`, prepared once for many calls.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -115,7 +115,7 @@ class PermuteAndFlip(Prepared):
 
 @final
 class ExponentialMechanism(Prepared):
-    """A prepared `exponential_mechanism`.
+    """`exponential_mechanism`, prepared once for many calls.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -133,7 +133,7 @@ class ExponentialMechanism(Prepared):
 
 @final
 class ExponentialMechanismBase2(_One):
-    """A prepared `exponential_mechanism_base2`.
+    """`exponential_mechanism_base2`, prepared once for many calls.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -176,7 +176,7 @@ class ExponentialMechanismBase2(_One):
 
 @final
 class ReportNoisyMax(_One):
-    """A prepared `report_noisy_max`.
+    """`report_noisy_max`, prepared once for many calls.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -219,7 +219,7 @@ class ReportNoisyMax(_One):
 
 @final
 class TopKMechanism(_Planned):
-    """A prepared `top_k`.
+    """`top_k`, prepared once for many calls.
 
     Each call `mechanism(scores, labels=None)` releases k candidates.
 

@@ -62,7 +62,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 @final
 @own
 class CallbackSource(Guarded):
-    """Random bytes from your function, XORed with bytes of the operating system.
+    """Random bytes from your function, XORed with bytes from the operating system.
 
     The function must return exactly n bytes, as `bytes`. Any other result and any exception become
     a `SourceError`. The function must set its own time limit. The requested sizes depend only on

@@ -120,7 +120,7 @@ def test_advisories_say_what_touches_this_version(
     for affects, code, said in (
         ([{"library.version": {"introduced": "0"}}], 3, "affects this version"),
         ([{"library.version": {"introduced": "99"}}], 0, "does not affect this version"),
-        (ONE, 3, "affects some releases of this version"),
+        (ONE, 3, "affects some releases made with this version"),
         ([{"library.version": {"introduced": "99"}, **ONE[0]}], 0, "does not affect this version"),
     ):
         told(affects)

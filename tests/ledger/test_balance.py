@@ -156,7 +156,7 @@ def test_what_is_above_a_ceiling_or_no_rise_is_refused() -> None:
     for limit, value in (("epsilon", 1), ("delta", Fraction(1, 10**7)), ("rho", 1), ("unit", 1)):
         with pytest.raises(ParameterError, match=f"{limit} cannot be raised in this scope"):
             low.at(limit, Fraction(value))
-    with pytest.raises(ParameterError, match="which is none; open another scope"):
+    with pytest.raises(ParameterError, match=r"\(none\); open another scope"):
         made(epsilon=1).at("epsilon", Fraction(2))
 
 

@@ -222,7 +222,7 @@ def test_the_command_repairs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr()
     assert said.out == f"{Ledger.open(path).head}\n"
     assert "l.torn-" in said.err
-    assert "make their charges again" in said.err
+    assert "repeat their charges" in said.err
     assert main(["ledger", "verify", str(path)]) == 0
 
 
@@ -257,7 +257,7 @@ def _other_chain(lines: list[bytes]) -> list[bytes]:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda lines: lines[5:], "lines in between are missing"),
+        (lambda lines: lines[5:], "the lines in between are missing"),
         (lambda lines: [*lines[:5], *lines[6:]], "does not follow"),
         (lambda lines: [*lines[:-1], lines[-1][:-1]], "no newline"),
         (lambda lines: [*lines[:-1], lines[-1][:-9] + b"\n"], "not a line of a ledger"),

@@ -267,7 +267,7 @@ def test_a_run_that_goes_on_after_its_scope_refused_is_refused():
             scope.check(PureDP(2))
         return 1, "done"
 
-    with pytest.raises(ParameterError, match=r"run, PureDP\(2\), exceeds base=PureDP\(1\)"):
+    with pytest.raises(ParameterError, match=r", PureDP\(2\), the run exceeds base=PureDP\(1\)"):
         best_of(run, base=PureDP(1), gamma="1/2")
 
 
@@ -283,7 +283,7 @@ def test_mechanisms_sessions_and_repetitions_take_it():
 
     base = PureDP(Fraction(3, 4) + Fraction(3, 16))
     assert best_of(run, base=base, gamma="1/2").labels[0] in (0, 1)
-    with pytest.raises(ParameterError, match="release 4 of the run"):
+    with pytest.raises(ParameterError, match="with release 4, Repeated"):
         best_of(run, base=PureDP(Fraction(9, 10)), gamma="1/2")
 
 

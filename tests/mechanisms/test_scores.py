@@ -94,7 +94,7 @@ def test_a_list_that_changes_its_length_between_the_two_looks_is_refused(change)
     scores = [5, 7, 3]
     candidates = read_candidates(scores)
     change(scores)
-    with pytest.raises(ScoreError, match="the number of scores changed while they were read"):
+    with pytest.raises(ScoreError, match="the number of scores changed while they were being read"):
         candidates.scores_on_grid(INTEGERS)
 
 

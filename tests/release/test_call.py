@@ -91,9 +91,9 @@ def test_a_mechanism_cannot_forget_its_ledger_nor_release_what_it_had_not_charge
     with pytest.raises(LedgerError, match="ended without an output"):
         makes()
     for each in wrong:
-        with pytest.raises(LedgerError, match="had not charged"):
+        with pytest.raises(LedgerError, match="had not charged for"):
             makes(each)
-    with pytest.raises(LedgerError, match="had not charged"):
+    with pytest.raises(LedgerError, match="had not charged for"):
         makes(Result(), Result())
     assert outcomes(ledger) == [*["charged", "error"] * 4, "charged", "released"]
 

@@ -207,7 +207,7 @@ def test_stated_facts_choose_in_how_many_groups_a_user_counts():
     for cost in ({}, {"epsilon": None, "rho": "0.1"}):
         chosen = top_items_by_group(table(), **{**known, **cost}, groups_per_user=3)
         assert stated(chosen, "max_groups") == 3
-    with pytest.raises(ParameterError, match="max_groups or groups_per_user"):
+    with pytest.raises(ParameterError, match="omit max_groups: groups_per_user"):
         top_items_by_group(table(), **asked, groups_per_user=3, max_groups=1)
     with pytest.raises(ParameterError, match="groups_per_user must be"):
         top_items_by_group(table(), **asked, groups_per_user="all")

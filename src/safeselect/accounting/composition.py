@@ -92,7 +92,7 @@ class Composition:
 def compose(
     guarantees: Iterable[Accounted], delta: Number | None = None, precision: Number | None = "1e-6"
 ) -> Composition:
-    """Return the strongest proved guarantee for a list of releases, and its theorem.
+    """Return the strongest proved guarantee for a list of releases, and the theorem that proves it.
 
     Fix the list before the first release. You may choose the mechanisms and their data after seeing
     earlier releases. If you also choose the guarantees in this way, use a ledger.
@@ -136,7 +136,7 @@ def compose(
 def compose_delta(
     guarantees: Iterable[Accounted], epsilon: Number, precision: Number = "1e-6"
 ) -> Composition:
-    """Return the smallest proved delta at an epsilon, and its theorem.
+    """Return the smallest proved delta at a given epsilon, and the theorem that proves it.
 
     This is `compose` for a given epsilon. `lower` of the result is a lower bound on delta. The
     guarantee is PureDP(epsilon) if no delta is needed.
@@ -172,7 +172,7 @@ def calibrate(
     rho: Number | None = None,
     precision: Number | None = None,
 ) -> Fraction:
-    """Return the largest epsilon that each of k draws may have within a total.
+    """Return the largest epsilon for each of k draws that together stay within a total cost.
 
     Use `BoundedRange` for draws of the exponential mechanism, `LaplaceDominated` for
     permute-and-flip and noisy maxima, and `PureDP` for all others. The draws may be adaptive. The

@@ -90,7 +90,7 @@ class GaussianDP:
         return normal(half - epsilon / mu)
 
     def tails(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        """Return enclosures of two probabilities.
+        """Return enclosures of delta and of a tail probability at this epsilon.
 
         The first is delta at this epsilon. The second is the probability of a larger loss on
         the neighbouring data set.

@@ -134,7 +134,7 @@ class DiscreteLaplace:
 
     @property
     def unit(self) -> Fraction:
-        """All losses are multiples of this."""
+        """The unit of the losses: every loss is a multiple of it."""
         return self.epsilon
 
     @property
@@ -149,7 +149,7 @@ class DiscreteLaplace:
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """That of the pure guarantee."""
+        """The zCDP guarantee that follows from the pure guarantee."""
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
@@ -200,12 +200,12 @@ class DiscreteGaussian:
 
     @property
     def unit(self) -> Fraction:
-        """All losses are multiples of this."""
+        """The unit of the losses: every loss is a multiple of it."""
         return self.shift / (2 * self.sigma2)
 
     @property
     def size(self) -> Fraction:
-        """About the standard deviation of the loss, a multiple of the unit."""
+        """A multiple of the unit, close to the standard deviation of the loss."""
         return self.unit * max(1, isqrt(int(4 * self.sigma2)))
 
     @property
@@ -277,7 +277,7 @@ class RandomizedResponse:
 
     @property
     def size(self) -> Fraction:
-        """The same."""
+        """The largest loss, rounded down to 32 bits; the same as `unit`."""
         return self.unit
 
     @property
@@ -287,7 +287,7 @@ class RandomizedResponse:
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """That of the pure guarantee."""
+        """The zCDP guarantee that follows from the pure guarantee."""
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:

@@ -95,28 +95,29 @@ class Repeated(Repetition):
 
     @property
     def pure(self) -> PureDP | None:
-        """((2 + eta) epsilon)-DP where a run is epsilon-DP (Papernot and Steinke, Corollary 3)."""
+        """((2 + eta) epsilon)-DP if a run is epsilon-DP (Papernot and Steinke, Corollary 3)."""
         own = self.base.pure
         return None if own is None else PureDP((2 + self.eta) * own.epsilon)
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """rho-zCDP with rho the Rényi divergence at one order, which bounds that of all below.
+        """rho-zCDP, where rho is the Rényi divergence at one order.
 
-        Above that order the divergence grows more slowly than the order.
+        It bounds the divergence at all lower orders. At higher orders, the divergence grows more
+        slowly than the order.
         """
         return _zcdp_of_repeated(self)
 
     @property
     def expected_runs(self) -> Fraction:
-        """E K, the mean number of runs; rounded up to 64 significant bits."""
+        """E[K], the mean number of runs, rounded up to 64 significant bits."""
         if self.eta == 1:
             return 1 / self.gamma
         return rounded_up(self.mean_runs)
 
     @property
     def shift(self) -> Fraction:
-        """A bound on the loss of the best run minus that of one run, rounded up."""
+        """A bound on how much the loss of the best run exceeds that of one run, rounded up."""
         rho = self.base.zcdp.rho
         ratio = _log_of_ratio(rho, self.gamma) if rho else rho
         # The limit of large orders is the epsilon of a pure guarantee.
@@ -148,7 +149,7 @@ class Repeated(Repetition):
     most_likelier = mean_runs
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """Return the logarithm of a moment of the best run.
+        """Return the logarithm of a moment of the best run's likelihood ratio.
 
         It is the moment of one run plus the shift at this order plus ln E[K].
         """
@@ -184,7 +185,7 @@ class PoissonRepeated(Repetition):
 
     @property
     def pure(self) -> PureDP | None:
-        """(epsilon + shift)-DP where a run is epsilon-DP."""
+        """(epsilon + shift)-DP if a run is epsilon-DP."""
         own = self.base.pure
         return None if own is None else PureDP(own.epsilon + self.shift)
 
@@ -195,12 +196,12 @@ class PoissonRepeated(Repetition):
 
     @property
     def expected_runs(self) -> Fraction:
-        """E K, the mean number of runs."""
+        """E[K], the mean number of runs."""
         return self.mean
 
     @property
     def shift(self) -> Fraction:
-        """A bound on the loss of the best run minus that of one run, rounded up.
+        """A bound on how much the loss of the best run exceeds that of one run, rounded up.
 
         It is the mean, multiplied by the largest change of the probability of an event of one run.
         """
@@ -223,7 +224,7 @@ class PoissonRepeated(Repetition):
         return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """Return the logarithm of a moment of the best run.
+        """Return the logarithm of a moment of the best run's likelihood ratio.
 
         It is ln(P(K = 0) + mean * e**s), where s is the moment of one run plus a correction.
         """

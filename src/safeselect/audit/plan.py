@@ -228,7 +228,7 @@ def _of_runs(stated: Stated) -> Plan:
     stated.flag("minimize")
     kinds: Mapping[str, Any] = {"best_of": Repeated, "best_of_poisson": PoissonRepeated}
     if not isinstance(whole, kinds.get(stated.name, PureDP)):
-        raise ParameterError(f"{stated.name} has no guarantee of type {type(whole).__name__}")
+        raise ParameterError(f"{stated.name} cannot have a {type(whole).__name__} guarantee")
     if stated.name == "first_above":
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
         base = stated.text("base").partition(" ")[0]

@@ -82,7 +82,7 @@ AUDIT = Command(
     "check a release against its ledger, a published head and a certificate of the code",
     declare("""
 RELEASE  file with a release in JSON, including its receipt
---log LOG required  the ledger, or a log exported from it
+--log LOG required  ledger, or a log exported from it
 --head HEAD  head of the ledger, published after the release
 --certificate FILE  certificate written by safeselect verify --certificate
 --certificate-key HEX hex  public Ed25519 key that verifies a signed certificate

@@ -28,7 +28,7 @@ from safeselect.exact.parameters import exact_text, integer
 from safeselect.ledger import Balance
 
 EXAMPLE = declare("""
--n N integer  number of candidates in the example (default: 10 times K)
+-n N integer  number of candidates in the example (default: 10 times K, but at least 100)
 --gap G  difference between the scores of the K best candidates and the scores of the others
 --sensitivity S  largest change of any one score (default: 1, with --monotonic)
 | --range R  largest difference between the changes of two scores; replaces --sensitivity
@@ -42,9 +42,9 @@ GROUPS = declare("""
 --groups N integer required  number of groups
 --groups-per-user M integer required  number of groups of a typical user
 --known  assume that the set of candidates is public
---mechanism NAME {permute_and_flip,exponential}  mechanism to compare; requires --known
+--mechanism NAME {permute_and_flip,exponential}  mechanism of the release; requires --known
 """)
-PER_USER = declare("--keys-per-user M integer  compare both laws of --noise for M items per user")
+PER_USER = declare("--keys-per-user M integer  compare both --noise laws for users with M items")
 BUDGETED = (
     declare("""
 FILE optional  ledger; omit it if you pass --budget
@@ -115,13 +115,13 @@ EXPLAIN = Command(
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "compute how many users an item must have to appear in the output of top-k",
+    "compute how many users an item must have to appear in the output of safeselect top-k",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "compute how many users an item must have in a group to appear, for each value of --max-groups",
+    "compute how many users an item must have to be released, for each value of --max-groups",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )

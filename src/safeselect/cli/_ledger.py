@@ -24,7 +24,7 @@ from safeselect.release.page import shown
 
 _NEW_HEAD = "the line above is the new head"
 FILE = declare("FILE  ledger: a file or a PostgreSQL URL")
-HEAD = declare("--head HEAD  a previously published head of the ledger")
+HEAD = declare("--head HEAD  previously published head of the ledger")
 SCOPE = declare("--scope NAME required  name of the scope, such as the name of a data set")
 PUBLIC_KEYS = declare("""
 --public-key HEX hex repeated  public Ed25519 key of a signed ledger; repeat the option for each key
@@ -33,17 +33,17 @@ SHOWN = PUBLIC_KEYS + declare("""
 --html  print a detailed HTML page for an auditor
 | --json  print the same information as JSON
 """)
-REASON = declare("--reason TEXT required  reason for the change, which the record states")
+REASON = declare("--reason TEXT required  reason for the change, to be stated in the record")
 LINES = declare("LINES optional =-  file with the lines to add, or - for standard input")
 BUDGET = declare("""
 --unit UNIT required  unit of privacy, such as person
 --neighbours NAME required  definition of neighbours: add_remove, replace_one or your own words
---epsilon E  total epsilon of all releases of the scope
---delta D  total delta of all releases of the scope
+--epsilon E  largest total epsilon of all releases of the scope
+--delta D  largest total delta of all releases of the scope
 --own-delta D  part of delta that is reserved for releases with their own delta (default: a quarter)
---rho R  total rho (zCDP) of all releases of the scope; replaces --epsilon
+--rho R  largest total rho (zCDP) of all releases of the scope; replaces --epsilon
 """)
-CEILING = declare("--ceiling N  highest epsilon or rho that approvers may set")
+CEILING = declare("--ceiling N  largest epsilon or rho that approvers may set")
 APPROVERS = declare("""
 --approver HEX hex repeated  public Ed25519 key of an approver
 --approvals-needed N integer  number of approvers who must sign (default: all)
@@ -63,10 +63,10 @@ APPROVALS several  files with the output of safeselect ledger approve
 """)
 CHARGED = declare("""
 ledger
---ledger FILE  ledger file from safeselect ledger create, or a PostgreSQL URL
+--ledger FILE  ledger file made with safeselect ledger create, or a PostgreSQL URL
 --scope NAME repeated  scope to charge; several scopes are charged together or not at all
 --purpose TEXT  purpose of the release, for the record (default: the name of the command)
---head HEAD  a previously published head of the ledger
+--head HEAD  previously published head of the ledger
 """)
 
 
@@ -121,7 +121,7 @@ def _reopen(options: argparse.Namespace) -> int:
 
 def _repair(options: argparse.Namespace) -> int:
     kept = repair(options.file, head=options.head)
-    said = f"moved the lines after the last valid line to {shown(kept)}; make their charges again"
+    said = f"moved the lines after the last valid line to {shown(kept)}; repeat their charges"
     return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
 
 
@@ -146,7 +146,7 @@ def _propose(options: argparse.Namespace) -> int:
         proposal = propose.reopening(options.scope, reason=options.reason)
     until = proposal.content["until"]
     return _done(
-        proposal.text, f"approvers must read and sign this; it expires after record {until}"
+        proposal.text, f"approvers must read and sign the proposal; it expires after record {until}"
     )
 
 
@@ -259,11 +259,11 @@ LEDGER = Command(
     "create, show and check a privacy budget and its records",
     about="""\
 A ledger holds a privacy budget for each scope (for example, a data set) and a record of every
-release. Publish its head: anyone who has a head can check later that no earlier record was changed
-or removed.
+release. Publish its head: anyone who has the head can check later that no record up to it was
+changed or removed.
 
-The URL of a ledger in PostgreSQL is postgresql://USER@HOST/DB?schema=NAME, without a password. Put
-the password in PGPASSWORD or ~/.pgpass.
+The URL of a ledger in PostgreSQL has the form postgresql://USER@HOST/DB?schema=NAME, without a
+password. Put the password in PGPASSWORD or ~/.pgpass.
 """,
     actions=(
         _action("create", "create a ledger with one scope", _create, OPENED + APPROVERS, _OPENED),
@@ -315,7 +315,7 @@ the password in PGPASSWORD or ~/.pgpass.
         _action("verify", "check all records of a ledger or an exported log", _verify, PUBLIC_KEYS),
         _action(
             "registry",
-            "print an entry for the public registry of deployments",
+            "print an entry for the public registry of differential privacy deployments",
             _registry,
             SCOPE + PUBLIC_KEYS,
             " --scope trips > entry.json",

@@ -63,7 +63,7 @@ def _list(options: argparse.Namespace) -> int:
     return 0 if set(verdicts.values()) <= {False} else 3
 
 
-_TOUCHES = {True: "affects", None: "affects some releases of", False: "does not affect"}
+_TOUCHES = {True: "affects", None: "affects some releases made with", False: "does not affect"}
 RECALL = Command(
     "recall",
     "list the releases that an advisory affects, with their remaining guarantees",

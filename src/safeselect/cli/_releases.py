@@ -46,7 +46,7 @@ TOTAL = declare("""
 """)
 GRID = declare("""
 --grid G  public step for rounding scores, such as a thousandth of the sensitivity
---on-grid  assert that each score is less than half a step from its true score, a multiple of G
+--on-grid  assert that each true score is a multiple of G, less than G/2 from the given score
 --score-error E  upper bound on the difference between a score and its true value (default: G/2)
 """)
 MECHANISM = declare(f"""
@@ -96,8 +96,8 @@ groups
 --groups FILE  public list of groups, one per line
 | --groups-are-public  assert that the set of groups in the file is public
 --groups-per-user M integer  public number of groups of a typical user; determines --max-groups
-| --max-groups C integer  count each user in at most C groups, or in 'all' (default: 1); the
-    groups share the budget
+| --max-groups C integer  count each user in at most C groups (default: 1), or in all
+    groups if C is 'all'; the groups share the budget
 """)
 RANKED = declare("""
 --label COL required  column that contains the candidates
@@ -153,7 +153,7 @@ PRINTED = declare("""
 
 LOOKED = declare("""
 --user COL required  column that identifies the user of each row
---item COL  column that contains the items; also prints the number of items per user
+--item COL  column that contains the items, to print the number of items per user, too
 """)
 
 
@@ -291,7 +291,7 @@ def _facts(result: Release, users: str) -> Iterator[str]:
 
 
 _AS_WRITTEN = "ids are compared as written (safeselect look shows their forms)"
-_NOTHING = "this is not an error; a larger epsilon or delta shows rarer items"
+_NOTHING = "this is not an error; with a larger epsilon or delta, rarer items appear"
 
 
 def how_to_read(result: Release) -> Iterator[str]:
@@ -342,7 +342,7 @@ LOOK = Command(
     _look,
     """\
 Prints how user ids, numbers, dates and missing values are written, and which options read them. The
-commands that make releases do not detect this. Without --ids, they compare ids as written.
+commands that make releases do not detect these forms. Without --ids, they compare ids as written.
 
 For example: safeselect look trips.csv --user rider
 """,
@@ -352,8 +352,8 @@ TOP_K = _command(
     "release the items with the most distinct users",
     """\
 By default, the candidates are the items in FILE (an unknown domain). This list is private, so
---delta bounds the probability of showing an item that only one user has. The columns of the
-output are separated by tabs. A group without items has no line.
+--delta bounds the probability of showing an item that only one user has. The output
+columns are separated by tabs. A group without items has no line.
 
 For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 1 --delta 1e-9
 """,
@@ -378,7 +378,7 @@ KEYS = _command(
     "release as many items of a file as privacy allows",
     """\
 Each item is kept with the largest probability that privacy allows. The output is in alphabetical
-order. For the k best items by count, use safeselect top-k.
+order. For the k items with the most users, use safeselect top-k.
 
 For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
 """,

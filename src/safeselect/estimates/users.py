@@ -108,7 +108,7 @@ class Plans:
     legend: str
 
     def best(self, epsilon: Number | None = None) -> Plan:
-        """Return the plan that needs the fewest users.
+        """Return the plan with the smallest number of required users.
 
         Ties are broken in favour of more groups.
 

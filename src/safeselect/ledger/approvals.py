@@ -119,9 +119,7 @@ def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason
     budget = checker.balance(name).budget
     limits = budget.terms.limits
     if limit not in limits:
-        raise ParameterError(
-            f"scope {name!r} has the limits {', '.join(limits)}, not {describe(limit)}"
-        )
+        raise ParameterError(f"scope {name!r} limits {', '.join(limits)}, not {describe(limit)}")
     if after <= limits[limit]:
         raise ParameterError(f"{limit} of scope {name!r} is already {limits[limit]}")
     caps = budget.at(limit, after).caps  # refuses what is above the ceiling
@@ -211,7 +209,7 @@ def rotate(book: Book, key: object, approvals: object) -> None:
         if book.signer is None or not is_key(book.signer, checker.signer):
             raise ParameterError(
                 "the current key must sign the handover; open the ledger with this key as "
-                "signer=, or pass approvals of propose.key if the key is lost"
+                "signer= or, if the key is lost, pass approvals of a proposal of propose.key"
             )
         place: dict[str, Content] = {"seq": str(checker.count), "previous": checker.last}
         message = handover_message({**content, **place, "ledger": checker.ledger})

@@ -149,7 +149,7 @@ class Budget:
 
     @property
     def caps(self) -> Amounts:
-        """The largest sum of each amount; amounts without a cap are not used."""
+        """The cap on the sum of each amount; amounts without a cap are not used."""
         return dict(self._caps)
 
     def at(self, limit: str, value: Fraction) -> Budget:
@@ -164,7 +164,7 @@ class Budget:
         if value > self.ceiling.get(limit, Fraction(0)):
             said = exact_text(self.ceiling[limit]) if limit in self.ceiling else "none"
             raise ParameterError(
-                f"{limit} cannot be raised above the ceiling of this scope, which is {said}; open "
+                f"{limit} cannot be raised above the ceiling of this scope ({said}); open "
                 "another scope"
             )
         terms = self.terms.at({limit: value})
@@ -306,7 +306,7 @@ class Budget:
 
     @classmethod
     def of(cls, content: object) -> Budget:
-        """Read what `as_record` wrote: orders and weights are read, and not chosen again.
+        """Read a budget that `as_record` wrote. Its orders and weights are read, not chosen again.
 
         Raises:
             LedgerDamaged: the content is something else.

@@ -448,7 +448,7 @@ class Book:
         self._published = head
         if self._witness is not None and self._witness.ask() is None and head is None:
             # Nothing would tell the ledger from any older copy.
-            raise LedgerError("the witness has no head yet; pass head= when you first use it")
+            raise LedgerError("the witness has no head yet; pass head= on its first use")
         self._turn.take(self._look)
 
     def reported(self, event: Event, work: Callable[[], T]) -> T:

@@ -97,7 +97,7 @@ class Ledger:
         witness: Witness | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
-        """Make a new ledger.
+        """Create a ledger.
 
         Args:
             place: a path on a local disk where there is no file yet, ":memory:", or your own store.
@@ -204,7 +204,7 @@ class Ledger:
 
     @property
     def head(self) -> str:
-        """The position and hash of the last record; publish it where nobody can change it."""
+        """The position and hash of the last record. Publish them where nobody can change them."""
         return self._book.state(lambda checker: checker.head)
 
     def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
@@ -235,11 +235,11 @@ class Ledger:
 
     @property
     def propose(self) -> Proposals:
-        """Proposals of new scopes and raised limits, for approvers to sign."""
+        """An object that proposes new scopes and raised limits for approvers to sign."""
         return Proposals(self._book)
 
     def enact(self, proposal: Proposal, approvals: Iterable[Mapping[str, str]]) -> None:
-        """Write a change that the approvers have signed.
+        """Record a change that the approvers have signed.
 
         Args:
             proposal: the proposal, or `Proposal(text)`.

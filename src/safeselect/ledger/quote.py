@@ -53,10 +53,10 @@ def quoted(asked: object, unit: str, neighbours: str) -> tuple[AnyGuarantee, Vie
     if not callable(asked):
         raise ParameterError(
             "pass a guarantee such as PureDP('1/10'), a release, or a function of a scope such "
-            f"as lambda scope: top_k(..., ledger=scope), got {describe(asked)}"
+            f"as lambda scope: top_k(..., ledger=scope); got {describe(asked)}"
         )
     try:
         cast("Callable[[Quote], object]", asked)(Quote(unit, neighbours))
     except _Told as told:
         return told.charge.guarantee, told.charge.parts
-    raise ParameterError("the function must pass the scope that it receives as ledger=")
+    raise ParameterError("the function must pass its argument, a scope, as ledger=")

@@ -469,7 +469,7 @@ class Checker:
         self.keys.finish()
         if any(place >= self.count for place in self.wanted):
             raise LedgerRolledBack(
-                f"the last record is {self.count - 1}, before the published head; its last "
+                f"the ledger ends at record {self.count - 1}, before the published head; its last "
                 "records were removed"
             )
 

@@ -113,7 +113,7 @@ def append(
         if given and min(given) > checker.count:
             raise LedgerDamaged(
                 f"the lines begin at record {min(given)}, but the ledger ends at record "
-                f"{checker.count - 1}: lines in between are missing"
+                f"{checker.count - 1}: the lines in between are missing"
             )
         for seq in range(checker.count, max(given, default=-1) + 1):
             row = given[seq]

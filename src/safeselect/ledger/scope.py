@@ -473,7 +473,7 @@ class Scope:
 
     @property
     def name(self) -> str:
-        """The names of the scopes, as in messages."""
+        """The names of the scopes, as messages show them."""
         return " & ".join(self.names)
 
     def __and__(self, other: Scope) -> Scope:
@@ -588,7 +588,7 @@ class Scope:
         return self.pay(Payment(charge, asserted, os.urandom(16)))
 
     def begin(self, charge: Charge, bits: Bits) -> Pending:
-        """Charge a release durably, then draw the salt for its commitment.
+        """Charge for a release durably, then draw the salt for its commitment.
 
         Only the nonce, before the charge, and the salt, after it, are taken from these bits; no
         sampler gets them.
@@ -608,7 +608,7 @@ class Scope:
         return pending
 
     def pay(self, payment: Payment) -> Pending:
-        """Charge a release durably, before its first random bit is drawn.
+        """Charge for a release durably, before its first random bit is drawn.
 
         Raises:
             ParameterError: the guarantee does not bound the amounts that a budget adds up; or

@@ -52,11 +52,11 @@ class Signer(Protocol):
 
     @property
     def key_id(self) -> str:
-        """A readable name of the key, for the records."""
+        """A readable name for the key, for use in records."""
 
     @property
     def public_key(self) -> bytes:
-        """The 32 bytes of the public key, for the records."""
+        """The 32 bytes of the public key, for use in records."""
 
     def sign(self, message: bytes) -> bytes:
         """Return the signature of a message."""
@@ -328,7 +328,7 @@ class Proposal:
 
     @classmethod
     def of(cls, record: Mapping[str, Content], since: str, until: str) -> Proposal:
-        """Return the proposal for the record of a change."""
+        """Return the proposal of a change, given the record of the change."""
         signed = {name: value for name, value in record.items() if name not in _UNSIGNED}
         return cls(canonical({**signed, "since": since, "until": until}))
 
@@ -339,12 +339,12 @@ class Proposal:
 
     @property
     def content(self) -> Fields:
-        """The proposed change, to show to an approver."""
+        """The proposed change, as it is shown to an approver."""
         return dict(parse(self.text, "the proposal"))
 
 
 def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
-    """Return the approval of a proposal by one approver.
+    """Return one approver's approval of a proposal.
 
     Check the `content` of the proposal first.
 

@@ -250,8 +250,8 @@ def check_unknown(
         fetched = counts.places
     elif places is None:
         raise ParameterError(
-            "pass places='all' for the counts of the whole table, or the number of counts for "
-            f"the largest ones (at least {k_bar + 1})"
+            "pass places='all' if these are all counts of the table; if they are only the largest "
+            f"counts, pass their number (at least {k_bar + 1})"
         )
     else:
         fetched = read_fetched(places)

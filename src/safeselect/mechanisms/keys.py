@@ -152,8 +152,8 @@ def keep_table(epsilon: Fraction, delta: Fraction, *, with_counts: bool) -> Keep
         raise ParameterError(f"epsilon for each key must be at most {_MOST_EPSILON}")
     if 2 * crossing(epsilon, delta) > MOST_ROWS - 4:
         raise ParameterError(
-            "epsilon for each key is so small that only keys with half a million users would be "
-            "kept; use a larger epsilon or a smaller max_partitions"
+            "epsilon for each key is so small that only keys with over half a million users would "
+            "be kept; use a larger epsilon or a smaller max_partitions"
         )
     bits = _PLACES + (-(-delta.denominator // delta.numerator)).bit_length()
     lowered = 0

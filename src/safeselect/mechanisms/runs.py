@@ -223,7 +223,7 @@ class CoveredScope:
     def _refuse(self, guarantee: AnyGuarantee) -> NoReturn:
         self._broken = True
         raise ParameterError(
-            f"release {len(self._releases)} of the run, {_said(guarantee)}, exceeds "
+            f"with release {len(self._releases)}, {_said(guarantee)}, the run exceeds "
             f"base={_said(self._base)}; the charge remains. As base, pass the total cost of all "
             "releases of one run"
         )

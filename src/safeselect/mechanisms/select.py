@@ -76,7 +76,7 @@ def permute_and_flip(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate with a large score by permute-and-flip.
+    """Use permute-and-flip to choose one candidate with a large score.
 
     Candidate r wins with probability p_r * integral over [0, 1] of prod_{j != r} (1 - p_j t) dt,
     where p_j = exp(-rate * (best score - score j)) and rate = epsilon / R. R is `range_`, or
@@ -205,7 +205,7 @@ def exponential_mechanism_base2(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate by an exponential mechanism with a rational base.
+    """Choose one candidate with an exponential mechanism whose base is rational.
 
     R is `range_`, or `sensitivity` if monotonic, or otherwise twice the `sensitivity`. A candidate
     whose score is lower by R has its probability multiplied by `base`. If scores are
@@ -581,7 +581,7 @@ def top_k_above(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[Label]:
-    """Choose up to k candidates whose noisy scores exceed a noisy threshold, and release the gaps.
+    """Choose up to k candidates with noisy scores above a noisy threshold, and release their gaps.
 
     The threshold counts as an additional score. All scores get independent, identically
     distributed, continuous noise of scale k R / epsilon. R is the `sensitivity` if monotonic, or

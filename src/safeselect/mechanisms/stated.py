@@ -73,7 +73,7 @@ class StatedLaw(Planned):
             raise ParameterError(f"StatedLaw takes a name, a guarantee and a function, got {given}")
 
     def planned(self, cost: PrivacyCost, range_: Fraction, step: Fraction, k: int) -> Calibration:
-        """Return the plan of a draw with the guarantee that the caller states.
+        """Return the plan for a draw, with the guarantee that the caller states.
 
         `range_` is in grid steps.
 

@@ -651,17 +651,20 @@ class PayWhatYouGet(InTurns):
 
     @property
     def parts(self) -> tuple[AnyGuarantee, ...]:
-        """The guarantees whose composition `guarantee` is."""
+        """The guarantees whose composition is `guarantee`."""
         return tuple(part for part, times in self._charge.parts for _ in range(times))
 
     @property
     def spent(self) -> Spent:
-        """The cost and the number of the queries so far."""
+        """The number of outcomes and the number of queries used so far."""
         return self._spent
 
     @property
     def remaining(self) -> Spent:
-        """The budget for further queries; a query for k labels needs k outcomes, or k + 1."""
+        """The number of outcomes and the number of queries that remain.
+
+        A query for k labels requires k outcomes, or k + 1 if it also chooses k_bar.
+        """
         spent = self._spent
         return Spent(self._limit.outcomes - spent.outcomes, self._limit.queries - spent.queries)
 

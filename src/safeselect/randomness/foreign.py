@@ -126,7 +126,7 @@ def system_bytes(count: int) -> bytes:
     except TimeoutError:
         raise  # the caller's time limit: the kernel's generator has none
     except (OSError, NotImplementedError):
-        raise SourceError("the operating system gave no random bytes") from None
+        raise SourceError("the operating system returned no random bytes") from None
 
 
 def with_system_bytes(device: Guard) -> Guard:

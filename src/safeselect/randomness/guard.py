@@ -159,7 +159,7 @@ def byte_view(buffer: object) -> memoryview:
         raise ParameterError("the buffer to fill is a released memoryview") from None
     if view.readonly or not view.c_contiguous or view.format != "B":
         raise ParameterError(
-            "the buffer to fill must be writable, C-contiguous and of bytes (format 'B'), got "
+            "the buffer to fill must be writable and C-contiguous, with format 'B' (bytes), got "
             f"readonly={view.readonly}, c_contiguous={view.c_contiguous}, format={view.format!r}"
         )
     if view.ndim == 1:

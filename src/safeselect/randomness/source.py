@@ -46,7 +46,7 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """The origin of the bytes in results and records, e.g. "OpenSSLSource".
+        """The name of the source in results and records, such as "OpenSSLSource".
 
         For sources of other packages, the name appears inside ForeignSource(...).
         """
@@ -56,7 +56,7 @@ class Source(Protocol):
         """False for a source that only tests may use, because its bytes are predictable."""
 
     def begin(self) -> bytes:
-        """Start one public call and return a nonce of NONCE_BYTES random bytes.
+        """Begin one call to the library, and return a nonce of NONCE_BYTES random bytes.
 
         The nonce is public: it goes into the record and never into a sampler.  The library begins
         every call. Exception: for this package's generators, exclusive callbacks included, whose
@@ -227,7 +227,7 @@ class Observed:
 
 
 def observed(source: Source) -> Observed:
-    """Return facts about a source.
+    """Return the current status of a source.
 
     For a combined source, they are the facts about its weakest part.
 

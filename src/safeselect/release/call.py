@@ -217,7 +217,7 @@ class Call(Generic[Values]):
         """
         paid = self.charge.mechanism, self.charge.guarantee
         if (result.mechanism, result.guarantee) != paid or (self.scope and not self._pending):
-            raise LedgerError("a mechanism made a release that it had not charged")
+            raise LedgerError("a mechanism made a release that it had not charged for")
         if self._pending is None:
             return result
         receipt = self._pending.released(result.to_json())

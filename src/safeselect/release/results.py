@@ -50,7 +50,7 @@ def require(holds: object, what: str) -> None:
         InputError: it does not hold.
     """
     if not holds:
-        raise InputError(f"a release cannot have this value: {what}")
+        raise InputError(f"this release has an invalid value: {what}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +306,7 @@ class _Scored(Release):
 
     @property
     def noise_rate(self) -> Fraction | None:
-        """The rate of the noise per unit, 1 / scale; None if the release has no such noise."""
+        """The noise rate per unit, 1 / scale; None if the release has no noise with a rate."""
         return self.provenance.number("noise_rate")
 
     @property
@@ -399,12 +399,12 @@ class TopK(_Scored, Generic[Label]):
 
     @property
     def noise(self) -> Noise | None:
-        """The noise of each count, if there are counts."""
+        """The distribution of the noise in each count; None if there are no counts."""
         return Noise.of(dict(self.provenance.parameters))
 
     @property
     def spent(self) -> Fraction | None:
-        """From `top_k_above`, the part of epsilon that this release used, ex post.
+        """The part of epsilon that a release of `top_k_above` used, ex post.
 
         An outcome that ends with the threshold in place j is at most e**spent times as likely on a
         neighbour, where spent = epsilon j / k. None without a threshold.
@@ -462,12 +462,12 @@ class Groups(Release, Generic[Label]):
 
     @property
     def noise_rate(self) -> Fraction | None:
-        """The rate of the noise per unit, 1 / scale; None if the release has no such noise."""
+        """The noise rate per unit, 1 / scale; None if the release has no noise with a rate."""
         return self.provenance.number("noise_rate")
 
     @property
     def noise(self) -> Noise | None:
-        """The noise of each count, if there are counts."""
+        """The distribution of the noise in each count; None if there are no counts."""
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
@@ -525,7 +525,10 @@ class Batch(_Scored, Generic[Label]):
 
     @property
     def labels(self) -> list[Any]:
-        """The labels of the winners, or positions without labels: a list of m, or m lists of k."""
+        """The labels of the winners, or their positions if there are no labels.
+
+        The result is a list of m entries, or m lists of k entries if k was given.
+        """
         if self.names is None:
             return list(self.winners.tolist())
         return list(np.fromiter(self.names, dtype=object)[self.winners].tolist())
@@ -576,17 +579,17 @@ class Numbers(Release, Generic[Value, Label]):
 
     @property
     def value(self) -> Value:
-        """The first value, for results with only one, such as those of `quantile`."""
+        """The first value. Use it for results with a single value, such as those of `quantile`."""
         return self.values[0]
 
     @property
     def noise_rate(self) -> Fraction | None:
-        """The rate of the noise per unit, 1 / scale; None if the release has no such noise."""
+        """The noise rate per unit, 1 / scale; None if the release has no noise with a rate."""
         return self.provenance.number("noise_rate")
 
     @property
     def noise(self) -> Noise | None:
-        """The noise that was added to each value; None for quantiles and runs."""
+        """The distribution of the noise in each value; None for quantiles and runs."""
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:

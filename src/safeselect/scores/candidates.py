@@ -129,7 +129,7 @@ class Column:
         if isinstance(values, np.ndarray) and values.ndim != 1:  # a column of arrays
             raise ScoreError(_ONE_COLUMN.format(name, values.ndim))
         if len(values) != self.size:
-            raise ScoreError("the number of scores changed while they were read")
+            raise ScoreError("the number of scores changed while they were being read")
         if not isinstance(values, np.ndarray) or values.dtype.kind == "O":
             cells = tuple(values)  # a tuple is itself
             packed = _packed(cells)
@@ -342,7 +342,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
         raise ScoreError("every row of scores must have the same number of candidates")
     if labels is None and any(each.labels != first.labels for each in others):
         raise ParameterError(
-            "every row of scores must have the same labels in the same order; if not, pass labels="
+            "all rows of scores must have the same labels in the same order unless you pass labels="
         )
     columns = tuple(column for each in (first, *others) for column in each.rows)
     return Candidates(columns, first.size, first.labels, True, first.positions)

@@ -79,7 +79,7 @@ class Counts(Mapping[Any, int]):
         max_contributions: int | None = None,
         unit: str | None = None,
     ) -> Counts:
-        """Make counts from what another engine returned for the statement of `safeselect sql`.
+        """Make counts from the rows that another engine returned for a `safeselect sql` statement.
 
         Args:
             rows: pairs of a label and a number of users.

@@ -411,7 +411,7 @@ def header_of(file: Path, alias: Path, encoding: str, delimiter: str) -> list[st
         kind = "a gzip-compressed CSV" if compressed else "a CSV"
         raise InputError(
             f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if the file has "
-            "another encoding, pass it as encoding, such as 'cp1252' or 'utf-16'"
+            "another encoding, pass its name as encoding, such as 'cp1252' or 'utf-16'"
         )
     if not header:
         raise InputError(f"{shown(file)} has no header line; its first line must name the columns")

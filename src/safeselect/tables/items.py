@@ -438,7 +438,7 @@ def _read_max_groups(max_groups: object, per_user: object, size: int, need: Need
     """In how many groups a user counts at most: as stated, or the best for the stated facts."""
     if per_user is not None:
         if max_groups is not None:
-            raise ParameterError("pass max_groups or groups_per_user, which determines max_groups")
+            raise ParameterError("omit max_groups: groups_per_user determines it")
         return best_max_groups(size, read_groups_per_user(per_user), need)
     if max_groups is None:
         return 1

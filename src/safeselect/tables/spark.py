@@ -149,4 +149,4 @@ def _view(table: Any, at: Mapping[str, int], types: Mapping[str, str]) -> Any:
 def _ask(question: Callable[[], _Answer]) -> _Answer:
     with hushed():  # any error may quote cells
         return question()
-    raise InputError("Spark could not count the table; see its log, if it has one")
+    raise InputError("Spark could not count the table; see Spark's log, if there is one")

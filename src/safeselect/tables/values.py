@@ -106,7 +106,7 @@ def _read_scores(
         raise ScoreError(f"scores must be numbers, but column {shown(column)} contains {kind}")
     rows = table.fetch(LABELS_AND_SCORES)
     if [row[0] for row in rows] != labels:
-        raise InputError("the table changed while it was read")
+        raise InputError("the table changed while it was being read")
     scores = [row[1] for row in rows]
     # Checked before any conversion; a missing score has no safe replacement.
     if any(value is None for value in scores):
@@ -137,7 +137,7 @@ def table_quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose quantiles of a column of a table. Each user counts once.
+    """Release quantiles of a column of a table. Each user counts once.
 
         fares = {"value": "fare", "user": "rider", "of": "largest"}
         grid = {"lowest": 0, "highest": 500, "step": "0.5"}

@@ -29,7 +29,7 @@ _THREADS = 8
 
 
 def check_source(factory: Callable[[], Source]) -> tuple[str, ...]:
-    """Check that a source follows the rules of the protocol.
+    """Check that a source follows the rules of the `Source` protocol.
 
     The function raises an AssertionError that names the broken rule.
 

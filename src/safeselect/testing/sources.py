@@ -25,7 +25,7 @@ def refuse_in_production(what: str) -> None:
         ParameterError: SAFESELECT_REQUIRE_PRODUCTION is set.
     """
     if require_production():
-        raise ParameterError(f"{what} is for tests, and SAFESELECT_REQUIRE_PRODUCTION is set")
+        raise ParameterError(f"{what}() is for tests, but SAFESELECT_REQUIRE_PRODUCTION is set")
 
 
 class _ForTests(Guarded):
@@ -46,7 +46,7 @@ class _ForTests(Guarded):
 @final
 @own
 class DeterministicSource(_ForTests):
-    """A SHAKE-256 stream for tests.
+    """A source for tests whose bytes are a SHAKE-256 stream.
 
     The same seed gives the same nonces and bytes.
 
@@ -162,17 +162,17 @@ class RecordingSource(_ForTests):
 
     @property
     def requests(self) -> list[int]:
-        """Sizes of the requests to `fill` so far, failed ones included, empty ones not."""
+        """The sizes of the requests to `fill` so far, including failed ones but not empty ones."""
         return list(self._requests)
 
     @property
     def data(self) -> bytes:
-        """The bytes that `fill` has given so far."""
+        """The bytes that `fill` has written so far."""
         return bytes(self._data)
 
     @property
     def nonces(self) -> list[bytes]:
-        """The nonces that `begin` has given so far."""
+        """The nonces that `begin` has returned so far."""
         return list(self._nonces)
 
 
@@ -221,5 +221,5 @@ class ReplaySource(_ForTests):
 
     @property
     def left(self) -> int:
-        """Bytes of the tape not yet played."""
+        """The number of bytes of the tape that remain."""
         return len(self._data) - self._position

@@ -84,7 +84,7 @@ class TestTheWorldOutside:
 
     def test_it_is_refused_in_production(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
-        with pytest.raises(ParameterError, match="replay is for tests"):
+        with pytest.raises(ParameterError, match=r"replay\(\) is for tests"):
             replay(first_ward, visits(), unit="patient")
 
     def test_one_replay_at_a_time(self):

@@ -107,7 +107,7 @@ def check_file_system(path: Path, *, warn: bool) -> str:
     if kind not in _PASSING:
         raise LedgerError(
             f"a ledger cannot be stored on a file system of type {kind}, because its locks and "
-            "syncs may not work for all users; use a local disk or PostgreSQL"
+            "syncs might not work for all users; use a local disk or PostgreSQL"
         )
     said = f"the ledger is on a file system of type {kind}, so it can be lost with its budget"
     if require_production():
@@ -410,7 +410,7 @@ class FileStore:
             raise
         if self._check_place(file).st_size != end + len(lines):
             raise LedgerError(
-                f"another program changed the file {self.name!r} while a record was written: "
+                f"another program changed the file {self.name!r} while a record was being written: "
                 "nothing is released, and the charge may remain"
             )
 
