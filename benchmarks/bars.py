@@ -1,4 +1,4 @@
-"""The bars that the results are held against."""
+"""The targets, called bars, with which the results are compared."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ __all__ = ["BARS", "Bar"]
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What is promised of one case.
+    """A target for one case.
 
     Args:
-        text: in words.
+        text: the target in words.
         case: the name of the case.
         kind: "at most": median(ours) / median(other) * weight <= limit; "at least":
             median(other) / median(ours) * weight >= limit; "value": median(ours) * weight <= limit.
         ours, other: labels of entries.
-        limit: the bar.
-        unit: of the value, for "value".
-        goal: reported only; missing it is no failure.
-        reason: what to say where it is missed; see the table of stages in the docs.
+        limit: the limit of the target.
+        unit: the unit of the value, for "value".
+        goal: whether the target is only reported, so that missing it is no failure.
+        reason: why it is missed, for the page; see the table of stages there.
     """
 
     text: str
@@ -64,15 +64,17 @@ class Bar:
 
 
 _UNIFORM = (
-    "OpenDP's time follows the scores: 28 ns a candidate here, 1.3 µs on those of Zipf. A seventh "
-    "of the former is what random words, the table of bounds and the maxima take without the rest"
+    "OpenDP's time depends on the scores: 28 ns per candidate here, and 1.3 µs for Zipf's law. Our "
+    "random words, table of bounds and maxima alone take a seventh of the former"
 )
 _TEN = (
-    "a request to OpenSSL and one to the kernel take a tenth of the call, ten exact logarithms in "
-    "Python's integers almost a third"
+    "a request to OpenSSL and one to the kernel take a tenth of the call, and ten exact logarithms "
+    "in Python's integers take almost a third"
 )
 _PROOF = "one certified enclosure of the cost, which takes half as long as the rest of the call"
-_THOUSAND = "some forty NumPy calls of a microsecond each, and what ten candidates cost besides"
+_THOUSAND = (
+    "about forty NumPy calls take a microsecond each, in addition to the work for ten candidates"
+)
 _HUNDRED_THOUSAND = (
     "about 0.25 ms do not grow with n: the source, tails, groups, contenders and their logarithms"
 )
@@ -90,7 +92,7 @@ def _bars() -> list[Bar]:
         for rate in RATES[:2]:
             text = f"permute-and-flip, n = 10^5, {family}, rate {rate}, faster than OpenDP"
             case = f"pf-opendp-{family}-rate-{rate}"
-            # Uniform scores of 0 .. 999 with noise of scale 1000 are a choice nearly at random.
+            # With uniform scores on 0 .. 999 and noise of scale 1000, the choice is nearly random.
             goal = family == "uniform" and rate < Fraction(1, 4)
             bars.append(Bar(text, case, "at least", PF, DP_PF, limit, goal=goal, reason=_UNIFORM))
     for rate in RATES:

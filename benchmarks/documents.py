@@ -1,4 +1,4 @@
-"""From results to two pages: `docs/performance.md` for readers, `docs/benchmarks.md` for all."""
+"""Write results as pages: `docs/performance.md`, and `docs/benchmarks.md` with all figures."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ __all__ = ["figures_page", "reader_page", "write_docs"]
 Record = dict[str, Any]
 
 _METHOD = (
-    "To reproduce: `make bench` on an idle machine. All contenders of a case take turns in one "
-    "run; times are medians of one call, ratios are ratios of medians. What each contender is, "
-    "and what is inside the measured time, stands in `benchmarks/README.md`."
+    "To reproduce these figures, run `make bench` on an idle machine. All contenders of a case "
+    "take turns in one run. Times are medians for one call, and ratios are ratios of medians. "
+    "`benchmarks/README.md` describes the contenders, and what the measured time includes. A "
+    "*bar* is a target. A *goal* is a target that the run may miss without failing."
 )
 _STAGES = (
-    "Medians of each stage at rate 1/4, clock readings included (0.2 µs each), measured after all "
-    "else: the machine changes its pace, so look at the shares. Up to 24 candidates "
-    "all get exact logarithms; up to 4096 all get finely tabulated noise; beyond, 16-bit keys."
+    "The table shows the median of each stage at rate 1/4, including clock readings (0.2 µs each). "
+    "The stages were measured last, and the speed of the machine varies, so compare only their "
+    "shares. Among up to 24 candidates, each gets exact logarithms. Among up to 4096, each gets "
+    "noise from a fine table. Among more, each gets a key from 16 digits."
 )
 _RATIO = (
-    "The last column is the ratio to what a user would otherwise run: the float one-liner, or, "
-    "where there is none, another library."
+    "The last column is the ratio to the time of what a user would otherwise run: the float "
+    "one-liner or, where there is none, another library."
 )
 _TIMING = Path(__file__).parent / "timing" / "results"
 _BESIDE = Path(__file__).parent / "data" / "beside.md"
-"""What programs of their own printed, in words, for the end of the page for readers."""
+"""Results of other benchmark programs, in words, for the end of the page for readers."""
 
 
 _HEADER = "This page is written by `make bench-docs`; do not edit it."
@@ -54,10 +56,10 @@ def write_docs(record: Record, directory: Path) -> None:
 
 
 def reader_page(record: Record) -> Iterable[str]:
-    """The page for readers: a figure, three sentences, one table."""
+    """Yield the page for readers: a figure, some sentences and one table."""
     machine, cases = record["machine"], record["cases"]
     ratios = [
-        f"{words} {entry['median'] / other['median']:.2g} times"
+        f"{words} {entry['median'] / other['median']:.2g}"
         for name, words, ours, floats, _ in _ROWS
         if (entry := find(cases, f"grid-{name}-uniform-{10**6}", ours))
         and (other := find(cases, f"grid-{name}-uniform-{10**6}", floats))
@@ -67,18 +69,18 @@ def reader_page(record: Record) -> Iterable[str]:
     yield ""
     if ratios:
         yield (
-            f"The float one-liners in this table are not private. On an {machine['cpu']}, with "
-            "10^6 candidates, the exact release took, relative to them: "
-            f"{', '.join(ratios)} as long."
+            "The float one-liners in this table are not private. For 10^6 candidates on an "
+            f"{machine['cpu']}, the ratio of the time of the exact release to that of the "
+            f"one-liner was: {', '.join(ratios)}."
         )
     yield (
         "The work depends on the number of candidates but not on their scores, so hard and easy "
         "cases take equally long."
     )
     yield (
-        f"Times are medians of one whole call ({machine['date'][:10]}, {machine['python']}). "
-        "Other machines have other ratios. [Benchmarks](benchmarks.md) has all figures, and the "
-        "targets that are met and missed."
+        f"Times are medians for one whole call ({machine['date'][:10]}, {machine['python']}). "
+        "Ratios differ between machines. [Benchmarks](benchmarks.md) lists all figures, and shows "
+        "which targets are met."
     )
     yield from (
         "",
@@ -95,14 +97,14 @@ def reader_page(record: Record) -> Iterable[str]:
                 yield f"| {words} | {size:,} | {' | '.join(cells)} |".replace(",", " ")
     yield ""
     yield (
-        "Scores are uniform on 0 .. 999, or follow Zipf's law, "
-        "which suits OpenDP's early exit less."
+        "Scores are uniform on 0 .. 999 or, in the last column, follow Zipf's law, for which the "
+        "early exit of OpenDP helps less."
     )
     yield from ("", *_BESIDE.read_text(encoding="utf-8").splitlines())
 
 
 def figures_page(record: Record) -> Iterable[str]:
-    """The page for maintainers: the bars, and every table."""
+    """Yield the page for maintainers: the bars and every table."""
     machine = record["machine"]
     yield from ("# Benchmarks", "", _HEADER, "", _circumstances(machine), "")
     if machine["warning"]:
@@ -129,7 +131,8 @@ def figures_page(record: Record) -> Iterable[str]:
 
 def _circumstances(machine: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {is_}" for name, is_ in machine["versions"].items() if is_)
-    others = "" if machine["others"] is None else f"; others used {machine['others']:.0%} of a core"
+    used = machine["others"]
+    others = "" if used is None else f"; other processes used {used:.0%} of a core"
     return (
         f"Measured {machine['date']} on {machine['cpu']}, {machine['cores']} cores, "
         f"{machine['memory_gb']} GB, {machine['system']}; {machine['python']}; {versions}. "
@@ -152,12 +155,12 @@ def _missed(bars: list[dict[str, Any]]) -> Iterable[str]:
         reason = f" Why: {bar['reason']}." if bar["reason"] else ""
         yield f"- {outcome}: {bar['text']}: {_pretty(value)}, bar {_pretty(limit)}.{reason}"
     for bar in open_:
-        yield f"- not measured: {bar['text']} ({bar['why'] or 'the cap says too little'})."
+        yield f"- not measured: {bar['text']} ({bar['why'] or 'the lower bound is inconclusive'})."
     yield ""
 
 
 def _stages(results: Results) -> Iterable[str]:
-    """One column for each n that was measured."""
+    """Yield a table with one column for each n that was measured."""
     cases = {name: case for name, case in results.items() if name.startswith("stages-")}
     if not cases:
         return
@@ -165,7 +168,7 @@ def _stages(results: Results) -> Iterable[str]:
     yield from ("## Where the time of one permute-and-flip goes", "", _STAGES, "")
     sizes = [f"{int(name.removeprefix('stages-')):,}".replace(",", " ") for name in cases]
     yield from (f"| stage | {' | '.join(f'n = {size}' for size in sizes)} |", "|---|--:|--:|--:|")
-    # The largest n has most stages, in the order in which they follow.
+    # The largest n has the most stages, in the order in which they run.
     for label in dict.fromkeys(label for column in reversed(columns) for label in column):
         cells = [amount(column[label]) if label in column else "" for column in columns]
         yield f"| {label} | {' | '.join(cells)} |"
@@ -195,7 +198,7 @@ def _cell(entry: dict[str, Any]) -> str:
 
 def _others(results: Results) -> Iterable[str]:
     yield from (
-        "¹ one run, in its probe.",
+        "¹ measured only once, in the probe.",
         "",
         "## The other cases",
         "",
@@ -218,7 +221,7 @@ def _others(results: Results) -> Iterable[str]:
 
 
 def _timing() -> Iterable[str]:
-    """The paragraphs that the scripts of benchmarks/timing left."""
+    """Yield the paragraphs that the scripts of benchmarks/timing wrote."""
     found = sorted(_TIMING.glob("*.json"))
     if not found:
         return

@@ -1,4 +1,4 @@
-"""From results to words: amounts, cases as plain text, the verdicts on the bars."""
+"""Write results as words: amounts, cases as plain text, and the verdicts on the bars."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Results = dict[str, dict[str, Any]]
 
 
 def duration(ns: float | None) -> str:
-    """Three digits with a unit."""
+    """Return a duration with three digits and a unit."""
     if ns is None:
         return ""
     for limit, unit in ((1e3, "ns"), (1e6, "µs"), (1e9, "ms")):
@@ -33,7 +33,7 @@ def duration(ns: float | None) -> str:
 
 
 def amount(entry: dict[str, Any]) -> str:
-    """The median of an entry with its unit, or why there is none."""
+    """Return the median of an entry with its unit, or the reason why there is none."""
     if entry["median"] is None:
         bound = f" ({duration(entry['low'])})" if entry["low"] else ""
         return entry["status"] + bound
@@ -43,14 +43,14 @@ def amount(entry: dict[str, Any]) -> str:
 
 
 def beside(entry: dict[str, Any], entries: list[dict[str, Any]]) -> str:
-    """The ratio to what a user would otherwise run, where that was measured in the same case."""
+    """Return the ratio to what a user would otherwise run, if the same case measured it."""
     medians = {each["label"]: each["median"] for each in entries}
     other = medians.get(otherwise(entry["label"], medians) or "")
     return f"{entry['median'] / other:.3g} ×" if entry["median"] and other else ""
 
 
 def case_lines(name: str, case: dict[str, Any]) -> list[str]:
-    """One case as plain text."""
+    """Return one case as plain text."""
     lines = ["", f"{name}: {case['title']}"]
     entries = case["entries"]
     for entry in entries:
@@ -68,7 +68,7 @@ def case_lines(name: str, case: dict[str, Any]) -> list[str]:
 
 
 def judge(bar: Bar, results: Results) -> dict[str, Any]:
-    """Hold the results against a bar: passed, missed or not measured."""
+    """Compare the results with a bar: passed, missed or not measured."""
     ours, other = find(results, bar.case, bar.ours), find(results, bar.case, bar.other)
     verdict = {
         "text": bar.text,
@@ -95,13 +95,13 @@ def judge(bar: Bar, results: Results) -> dict[str, Any]:
         reason = "not run" if other is None else other["status"]
         return verdict | {"outcome": "not measured", "why": f"{bar.other}: {reason}"}
     passed = value >= bar.limit if bar.kind == "at least" else value <= bar.limit
-    # A lower bound that falls short of the bar decides nothing.
+    # A lower bound that is below the bar decides nothing.
     outcome = "pass" if passed else "not measured" if bound else "missed"
     return verdict | {"value": value, "bound": bound, "outcome": outcome, "why": ""}
 
 
 def find(results: Results, case: str, label: str) -> dict[str, Any] | None:
-    """The entry of a case with this label, if it took part."""
+    """Return the entry of a case with this label, or None if it did not take part."""
     for entry in results.get(case, {}).get("entries", ()):
         if entry["label"] == label:
             return dict(entry)
@@ -109,7 +109,7 @@ def find(results: Results, case: str, label: str) -> dict[str, Any] | None:
 
 
 def verdict(bar: dict[str, Any]) -> tuple[str, str, str]:
-    """The limit, the value and the outcome in words."""
+    """Return the limit, the value and the outcome in words."""
     sign = ">=" if bar["kind"] == "at least" else "<="
     unit = " x" if bar["unit"] == "x" else f" {bar['unit']}"
     value = "" if bar["value"] is None else f"{bar['value']:.3g}{unit}"
@@ -125,7 +125,7 @@ def verdict(bar: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def summary_lines(record: dict[str, Any]) -> list[str]:
-    """The verdicts as plain text."""
+    """Return the verdicts as plain text."""
     lines = ["", "BARS (ratios of medians of one run)"]
     for bar in record["bars"]:
         limit, value, outcome = verdict(bar)

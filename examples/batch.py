@@ -1,7 +1,7 @@
 """Twelve selections in one call: the airport to which the most planes flew in each month.
 
-Neighbours: all flights of one plane are added or removed.
-Guarantee: (1, 1e-9)-differential privacy of all twelve answers together, for each plane.
+Neighbours: data sets that differ only in whether they contain the flights of one plane.
+Guarantee: (1, 1e-9)-differential privacy for each plane, for all twelve answers together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PLACES = {name: place for place, name in enumerate(DESTINATIONS)}
 def scores(planes: Iterable[list[Flight]]) -> np.ndarray:
     """Return the number of planes that flew to each airport (column) in each month (row).
 
-    Sensitivity: a plane counts at most once in each row and column, however often it flew there.
+    Sensitivity: a plane counts at most once for each month and airport, however often it flew.
     One more plane adds 0 or 1 to every score, in any number of rows: sensitivity 1, monotonic.
     """
     counts = np.zeros((len(MONTHS), len(DESTINATIONS)), dtype=np.int64)

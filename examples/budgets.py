@@ -1,10 +1,11 @@
-"""How many releases one budget takes, by three ways of adding up; and a figure.
+"""How many releases fit into one budget, with three kinds of accounting: a table and a figure.
 
     python examples/budgets.py                             # the table
     python examples/budgets.py --figure docs/budgets.svg   # needs safeselect[plots]
 
-No data are touched and nothing is drawn.  "sums" is a budget in which epsilons and deltas just add
-up; "one budget" is the default; "declared" is how many fit if the whole list is fixed in advance.
+The program reads no data and makes no releases.  "sums" is a budget in which epsilons and deltas
+simply add up, "one budget" is the default, and "declared" is the number of releases that fit if the
+whole list is fixed in advance.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ STYLES = {"sums": "#6b6b6b", "one budget": "#2b5c9e", "declared": "#b5541c"}
 
 
 def fits(draws: int, each: object, **own: object) -> int:
-    """How many releases of these draws an empty budget takes."""
+    """Return how many releases, each of this many draws, fit into an empty budget."""
     budget = Budget("person", "add_remove", epsilon=1, delta=DELTA, **own)
     balance = Ledger.create(":memory:", {"a": budget}).balance("a")
     return (balance.fits(each) or 0) // draws
 
 
 def declared(draws: int, each: object, low: int) -> int:
-    """How many fit into a list that is fixed in advance, by bisection from `low`, which fit."""
+    """Return how many fit if the list is fixed in advance; bisection starts at `low`, which fit."""
     high = low + low // 3 + 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -49,7 +50,7 @@ def declared(draws: int, each: object, low: int) -> int:
 
 @cache
 def counted(name: str) -> tuple[int | None, int, int]:
-    """The three numbers of one kind of release; sums take no Gaussian noise."""
+    """Return the three numbers for one kind of release; sums do not accept Gaussian noise."""
     draws, each = KINDS[name]
     sums = None if isinstance(each, GaussianDP) else fits(draws, each, own_delta=DELTA)
     one = fits(draws, each)
@@ -57,7 +58,7 @@ def counted(name: str) -> tuple[int | None, int, int]:
 
 
 def table() -> str:
-    """The table, as text."""
+    """Return the table as text."""
     lines = [f"{'each release':28} {'sums':>6} {'one budget':>11} {'declared':>9}"]
     for name in KINDS:
         sums, one, most = counted(name)
@@ -66,7 +67,7 @@ def table() -> str:
 
 
 def draw(path: Path) -> None:
-    """Draw the same numbers as bars."""
+    """Draw the same numbers as a bar chart."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -82,7 +83,7 @@ def draw(path: Path) -> None:
         axes.bar_label(bars, [f"{count or 'none'}" for count in counts], padding=3, fontsize=8)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.set_xlabel("releases that a budget of (1, 10⁻⁶) takes")
+    axes.set_xlabel("releases that fit into a budget of (1, 10⁻⁶)")
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, metadata={"Date": None})

@@ -1,10 +1,11 @@
-"""Which mechanism loses least?  The exact expected error of each, on made-up scores; and a figure.
+"""The exact expected error of each mechanism on synthetic scores: a table and a figure.
 
     python examples/choosing.py 1000 10 1 1e-6             # n, k, epsilon, delta: the table
     python examples/choosing.py --figure docs/choosing.svg # needs safeselect[plots]
 
-k of n candidates have the same score and all others lie `gap` below.  Each of the k that is missed
-loses `gap`.  No data are touched and nothing is drawn, so all this is free.
+k of n candidates have the same score, and all others lie `gap` below it.  The loss is `gap` for
+each of the k best that is missed.  The program reads no data and makes no releases, so it costs no
+privacy.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ PANELS += (("10 of 1000, ε = 1, δ = 10⁻⁶", 1000, 10, 1, "1e-6"),)
 
 
 def errors(n: int, k: int, gap: object, epsilon: object, delta: object) -> dict[str, Fraction]:
-    """The expected loss of each mechanism; one that is too large to work out is left out."""
+    """Return the expected loss of each mechanism for which it is not too large to compute."""
     found = {}
     for name in MECHANISMS:
         options = {"delta": delta} if delta else {}
@@ -39,7 +40,7 @@ def errors(n: int, k: int, gap: object, epsilon: object, delta: object) -> dict[
 
 
 def table(n: int, k: int, epsilon: object, delta: object) -> str:
-    """Rows of mechanisms, columns of gaps: the share of the k best that is missed, in percent."""
+    """Return a table: for each mechanism and gap, the percentage of the k best that is missed."""
     total = f"epsilon = {epsilon}" + (f", delta = {delta}" if delta else "")
     gaps = [round(k * step / Fraction(epsilon)) for step in (2, 4, 6, 8, 12)]
     columns = [errors(n, k, gap, epsilon, delta) for gap in gaps]
@@ -52,7 +53,7 @@ def table(n: int, k: int, epsilon: object, delta: object) -> str:
 
 
 def draw(path: Path) -> None:
-    """The expected loss against the gap."""
+    """Plot the expected loss against the gap."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -76,7 +77,7 @@ def draw(path: Path) -> None:
         axes.set_ylim(0, 100)
         axes.set_xlim(0)
         axes.legend(frameon=False, fontsize=8)
-    panels[0].set_ylabel("of the k best are missed, %")
+    panels[0].set_ylabel("share of the k best that is missed, %")
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
 

@@ -1,8 +1,9 @@
-"""Write an export as clinics' programs do: code page 1252, semicolons, decimal commas, odd ids.
+"""Write a file like the exports of clinics' programs: code page 1252, semicolons, decimal commas.
 
     python examples/clinic_export.py export.csv 150000
 
-Each patient has two rows, the first with the id in one of four spellings.  All of it is made up.
+Each patient has two rows.  The first row has the patient's id in one of four spellings.  All data
+are fictitious.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 
 def write(file: Path, patients: int, more: Sequence[str] = ()) -> None:
-    """Write the export of so many patients, and further rows."""
+    """Write an export with this many patients, followed by the rows in `more`."""
     rows = ["PatID;Diagnose;Betrag;Datum"]
     for number in range(1, patients + 1):
         first = (str(number), f"{number:06}", f"{number}.0", f" {number} ")[number % 4]
@@ -23,7 +24,7 @@ def write(file: Path, patients: int, more: Sequence[str] = ()) -> None:
 
 
 def main() -> None:
-    """Write the file that is named, for 150 000 patients or as many as are asked for."""
+    """Write the file named on the command line, with 150 000 patients or the given number."""
     name, *patients = sys.argv[1:] or ["export.csv"]
     write(Path(name), int(patients[0]) if patients else 150_000)
 

@@ -1,9 +1,9 @@
-"""What k draws of the exponential mechanism cost together, by four ways of adding up; and a figure.
+"""The total cost of k draws of the exponential mechanism, by four methods: a table and a figure.
 
     python examples/composing.py                                # the table
     python examples/composing.py --figure docs/accounting.svg   # needs safeselect[plots]
 
-No data are touched and nothing is drawn.  The accountant of loss distributions needs
+The program reads no data and makes no releases.  Accounting by loss distributions needs
 safeselect[dp-accounting].
 """
 
@@ -26,7 +26,7 @@ STYLES = {
 
 
 def costs(k: int) -> tuple[float, float, float, float, float]:
-    """Epsilon by the sum, by loss distributions, by moments, and the two ends of our bracket."""
+    """Return epsilon by the sum, by loss distributions and by moments, and our bracket's ends."""
     from dp_accounting import NeighboringRelation
     from dp_accounting.pld import PLDAccountant
 
@@ -40,7 +40,7 @@ def costs(k: int) -> tuple[float, float, float, float, float]:
 
 
 def table() -> str:
-    """A row for each k."""
+    """Return a table with a row for each k."""
     lines = [f"{'k':>5}{'sum':>10}{'PLD':>10}{'moments':>10}{'at least':>12}{'at most':>12}"]
     for k in COUNTS:
         total, losses, moments, low, high = costs(k)
@@ -49,7 +49,7 @@ def table() -> str:
 
 
 def draw(path: Path) -> None:
-    """Epsilon as a multiple of the optimum, against k."""
+    """Plot epsilon as a multiple of the optimum, against k."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,10 +1,11 @@
-"""Noisy counts of the best items, with and without a cap on items a user: for docs/measured.md.
+"""The errors of noisy counts with and without a cap on items per user: a table of docs/measured.md.
 
     python examples/counts.py
 
-Two tables: the flights, where a plane stands for a person and has up to 47 destinations, and
-made-up people who have a few items or, some of them, hundreds; items differ as much.  Compared are
-released counts with the true numbers of users, over 200 lists.  All bytes come from a fixed seed.
+There are two data sets.  In the flights, a plane stands for a person and has up to 47 destinations.
+In the synthetic data, most people have a few items and some have hundreds, and the counts of items
+vary as much.  Over 200 lists, the program compares the released counts with the true numbers of
+users.  All random bytes come from a fixed seed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ CAPS = (1, 3, 10, 30, 100, None)
 
 
 def made_up() -> Any:
-    """20 000 people: the n-th of every hundred has about 300 / n items, of 5000."""
+    """Return data of 20 000 people; the n-th of every hundred has about 300 / n of 5000 items."""
     import pyarrow
 
     draw = np.random.RandomState(7)  # its stream is the same in all versions of NumPy
@@ -39,7 +40,7 @@ def made_up() -> Any:
 
 
 def errors(counts: Counts, true: Counts, cap: int | None, source: Any) -> tuple[float, float]:
-    """How many of the true best are listed, and how far their counts are off, as a share."""
+    """Return how many of the true best are listed, and the mean relative error of the counts."""
     best = sorted(true, key=lambda item: (-true[item], item))[:K]
     found, off = 0, []
     for _ in range(LISTS):
@@ -63,7 +64,7 @@ def main() -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         source = DeterministicSource(b"counts", i_understand_this_is_not_private=True)
-    print("| cap on items a user | flights: found of 5 | counts off by | made up: found | off by |")
+    print("| cap on items per user | flights: found of 5 | error | synthetic: found of 5 | error |")
     print("|---|--:|--:|--:|--:|")
     tables = FLIGHTS, made_up()
     true = [count_distinct_users(table, **COLUMNS) for table in tables]

@@ -24,7 +24,7 @@ The release
   places.
 
 The guarantee
-  Each plane (each tail number) is protected. If a plane had never flown, any list above would have
+  Each plane (each tail number) is protected. If a plane had never flown, the list above would have
   been nearly as likely. With epsilon = 1, all flights of one plane together, however many, make any
   event at most e = 2.72 times as likely or as unlikely. Suppose that somebody knows everything
   about all other planes and considers it 50 % likely that this plane flew at all. This list raises

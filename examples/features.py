@@ -3,7 +3,7 @@
 Each plane is one record. The label states whether it left New York at least 50 times. The features
 state, for each of 104 airports, whether the plane ever flew there.
 
-Neighbours: all flights of one plane are added or removed.
+Neighbours: data sets that differ only in whether they contain the flights of one plane.
 Guarantee: LaplaceDominated(1), hence 1-differential privacy, for each plane.
 """
 
@@ -19,7 +19,7 @@ BUSY = 50  # fixed in advance, because the median of the data would be private
 
 
 def scores(planes: Iterable[list[Flight]]) -> dict[str, int]:
-    """Return, for each airport, the number of planes that this feature classifies correctly.
+    """Return, for each airport, the number of planes that its feature classifies correctly.
 
     Sensitivity: a feature classifies a plane correctly or not, so one more plane adds 0 or 1 to
     every score: sensitivity 1, monotonic.
@@ -35,7 +35,7 @@ def scores(planes: Iterable[list[Flight]]) -> dict[str, int]:
 
 def main() -> None:
     best = top_k(scores(by_plane().values()), k=5, epsilon=1, sensitivity=1, monotonic=True)
-    print(f"most telling: {', '.join(best.labels)}")
+    print(f"most predictive: {', '.join(best.labels)}")
     print(f"guarantee: {best.guarantee}")
 
 

@@ -1,4 +1,4 @@
-"""The example data: which plane flew from New York to which airport in 2013, for whom and when."""
+"""The example data: flights from New York in 2013, with plane, destination, carrier and month."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 
-# Public knowledge, made without looking at the flights of any one plane: timetables are public.
+# Public knowledge, compiled without looking at the flights of any plane: timetables are public.
 DESTINATIONS = (HERE / "destinations.txt").read_text("utf-8").split()
 CARRIERS = [
     *("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL"),
@@ -20,7 +20,7 @@ MONTHS = range(1, 13)
 
 
 class Flight(NamedTuple):
-    """One flight; the plane is its tail number."""
+    """One flight; `plane` is the tail number."""
 
     plane: str
     destination: str
@@ -29,7 +29,7 @@ class Flight(NamedTuple):
 
 
 def flights() -> Iterator[Flight]:
-    """Read them, in the order of the file."""
+    """Yield the flights in the order of the file."""
     with gzip.open(HERE / "flights.csv.gz", "rt", encoding="utf-8", newline="") as file:
         rows = csv.reader(file)
         next(rows)
@@ -38,7 +38,7 @@ def flights() -> Iterator[Flight]:
 
 
 def by_plane() -> dict[str, list[Flight]]:
-    """The flights of each plane: all that one plane adds to the data or takes from them."""
+    """Return the flights of each plane, which are all that the plane contributes to the data."""
     planes: dict[str, list[Flight]] = {}
     for flight in flights():
         planes.setdefault(flight.plane, []).append(flight)

@@ -1,10 +1,11 @@
-"""How much free gaps help on real counts: simulated with the mechanisms themselves, and a figure.
+"""Simulate how much gaps, which cost nothing, improve measurements of real counts; draw a figure.
 
-    python examples/gap_errors.py docs/gaps.svg      # some minutes; needs safeselect[plots]
+    python examples/gap_errors.py docs/gaps.svg      # several minutes; needs safeselect[plots]
 
-Half of epsilon = 1 chooses k films out of 17 770 by how many ratings they have, half measures them.
-What is compared is the mean squared error of the measurements alone with that of the estimates
-that use the gaps too, over many runs.  The figure is the only thing for which floats are used here.
+Half of epsilon = 1 selects k of 17 770 films by their numbers of ratings, and the other half
+measures these numbers.  Over many runs, the program compares the mean squared error of the
+measurements alone with that of estimates that also use the gaps.  Floats serve only to evaluate and
+plot the results.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from safeselect.estimates import (
 )
 
 COUNTS = Path(__file__).parents[1] / "benchmarks" / "data" / "NETFLIX.n17770.npy"
-HALF = Fraction(1, 2)  # of epsilon = 1, for each of choosing and measuring
+HALF = Fraction(1, 2)  # of epsilon = 1, for the selection and for the measurements
 SIZES = (2, 3, 5, 10, 20, 30, 50, 100)
 
 
 @dataclass(frozen=True)
 class Release:
-    """What one run released, and the truth: `gaps` of `top_k_with_gaps` or of `SparseVector`."""
+    """What one run released, and the true counts; gaps from `top_k_with_gaps` or `SparseVector`."""
 
     true: np.ndarray
     measured: np.ndarray
@@ -43,7 +44,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Errors:
-    """Squared errors of each run, summed over its estimates; and the ratio of the two in theory."""
+    """Squared errors of each run, summed over its estimates, and their ratio in theory."""
 
     alone: np.ndarray
     combined: np.ndarray
@@ -56,7 +57,7 @@ class Errors:
 
     @property
     def standard_error(self) -> float:
-        """Of the reduction; to first order in both means."""
+        """The standard error of the reduction, to first order in both means."""
         rest = self.combined - (1 - self.reduction) * self.alone
         return float(rest.std() / len(rest) ** 0.5 / self.alone.mean())
 
@@ -68,7 +69,7 @@ class Errors:
 
 
 def errors(runs: list[Release], combine: Callable[[Release], object], expected: Fraction) -> Errors:
-    """Compare the measurements and the estimates that `combine` makes with the truth."""
+    """Compare the measurements, and the estimates of `combine`, with the true counts."""
     alone = [run.measured - run.true for run in runs]
     combined = [np.array([float(x) for x in combine(run)]) - run.true for run in runs]
     return Errors(*(np.array([e @ e for e in each]) for each in (alone, combined)), expected)
@@ -78,7 +79,7 @@ def errors(runs: list[Release], combine: Callable[[Release], object], expected: 
 
 
 def top_k_runs(noise: str, k: int, runs: int, source: object = None) -> list[Release]:
-    """Choose by `top_k_with_gaps` and measure the chosen."""
+    """Select with `top_k_with_gaps`, and measure the winners."""
     counts, result = np.load(COUNTS), []
     for extra in _measurement_noise(k, runs, source):
         best = top_k_with_gaps(
@@ -90,7 +91,7 @@ def top_k_runs(noise: str, k: int, runs: int, source: object = None) -> list[Rel
 
 
 def top_k_errors(noise: str, k: int, runs: list[Release]) -> Errors:
-    """Combine all measurements of a run with all gaps."""
+    """Combine all measurements of a run with all its gaps."""
     ratio = variance_ratio(HALF / k, noise=noise, measured_rate=HALF / k)
 
     def combine(run: Release) -> object:
@@ -103,10 +104,10 @@ def top_k_errors(noise: str, k: int, runs: list[Release]) -> Errors:
 
 
 def threshold_runs(noise: str, k: int, runs: int, source: object = None) -> list[Release]:
-    """Ask `SparseVector` for the first k films above a threshold and measure them.
+    """Find the first k films above a threshold with `SparseVector`, and measure them.
 
-    Asked for are the films of the 3k largest counts, in the order of the data; about 2k of them lie
-    above the threshold, which is put where there are no counts near it: see `docs/gaps.md`.
+    The queries are the 3k largest counts, in the order of the data.  About 2k of them exceed the
+    threshold, which is placed where no count is near it (see `docs/gaps.md`).
     """
     counts, result = np.load(COUNTS), []
     asked = counts[np.sort(np.argsort(-counts, kind="stable")[: 3 * k])]
@@ -144,12 +145,12 @@ def threshold_errors(noise: str, k: int, runs: list[Release]) -> Errors:
 
 
 def _split(k: int) -> Fraction:
-    """Near the best share of the threshold, 1 / (1 + k**(2/3)); any share is as private."""
+    """Return nearly the best share for the threshold, 1 / (1 + k**(2/3)); any is as private."""
     return Fraction(1 / (1 + k ** (2 / 3))).limit_denominator(1000)
 
 
 def _measurement_noise(k: int, runs: int, source: object) -> np.ndarray:
-    """The noise of k counts in each run: what is measured of nothing."""
+    """Return the noise of k counts in each run, by measuring zeros."""
     nothing = np.zeros(k * runs, dtype=np.int64)
     noise = measure(nothing, epsilon=HALF, sensitivity_l1=k, source=source)
     return np.array(noise.values).reshape(runs, k)
@@ -165,7 +166,7 @@ _CURVES = (("exponential", "#000000", "o", "-"), ("laplace", "#2b5c9e", "s", "--
 
 
 def draw(path: Path, runs: Callable[[int], int]) -> None:
-    """Run everything and draw it, as SVG or PNG."""
+    """Run all simulations and draw the figure, as SVG or PNG."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,14 +1,16 @@
-"""The other table of docs/measured.md: how bad it can get, and how far each rank is covered.
+"""Search for the worst cases of estimates from gaps: a table of docs/measured.md.
 
-    python examples/gap_ranks.py          # some minutes; the same figures with the same numpy
+    python examples/gap_ranks.py          # several minutes; the same figures with the same NumPy
 
-By the law of heights, errors depend on how far the scores of the winners lie above or below the
-noisy score T of the best loser, and on nothing else of the data.  So those are searched: some
-winners above T by 1 to 20 nats, the others at T or 20 nats below it, where their place is luck.  A
-measurement's noise has half or twice the rate of the selection's.  A row shows the worst that was
-found for k winners, each column on its own, and drawn again to be counted: percent of the
-measurements' squared error that the estimate removes; percent of intervals of nominally 95 % that
-cover, averaged over the winners, and for single ranks.
+By the law of heights, the errors depend only on how far the scores of the winners lie above or
+below the noisy score T of the best loser.  The program therefore searches over these distances:
+some winners lie 1 to 20 nats above T, and the others at T or 20 nats below it, where only noise can
+make them win.  The noise of a measurement has half or twice the rate of the selection's noise.
+
+A row shows the worst case that was found for k winners, separately for each column, and evaluated
+again with new draws.  The columns are the percentage of the measurements' squared error that the
+estimate removes, and the percentage of intervals of nominally 95 % that cover, averaged over the
+winners and for single ranks.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ SIZES = (2, 3, 5, 10, 25)
 
 
 def targets(k: int) -> Iterator[np.ndarray]:
-    """Scores less T, in nats, best first."""
+    """Yield scores minus T, in nats, best first."""
     for above in sorted({0, 1, 2, k - 1, k}):
         for high in (1, 4, 20) if above else (0,):
             for low in (0, -20) if above < k else (0,):
@@ -36,12 +38,12 @@ def targets(k: int) -> Iterator[np.ndarray]:
 
 
 def heights(below: np.ndarray, noise: str, random: np.random.Generator, runs: int) -> np.ndarray:
-    """Above T, in nats, given that all of them are: exponential below T; above it by the noise."""
+    """Return noisy scores minus T, in nats, given that all exceed T: exponential if below T."""
     drawn = random.standard_exponential((runs, len(below)))
     lead = np.maximum(below, 0)
     if noise == "exponential":
         return lead + drawn
-    # Laplace noise, given that it exceeds -lead: 1 - e**-lead parts of 2 - e**-lead are negative.
+    # Laplace noise that exceeds -lead is negative with probability (1 - e**-lead) / (2 - e**-lead).
     lost = 1 - np.exp(-lead)
     share = random.random((runs, len(below)))
     falls = share * (1 + lost) < lost
@@ -51,7 +53,7 @@ def heights(below: np.ndarray, noise: str, random: np.random.Generator, runs: in
 def case(
     below: np.ndarray, noise: str, ratio: Fraction, runs: int, seed: int
 ) -> tuple[float, np.ndarray]:
-    """(Percent of the error removed, percent covered at each rank)."""
+    """Return the percentage of the error removed, and the percentage covered at each rank."""
     k = len(below)
     random = np.random.default_rng([seed, k, len(noise), ratio.numerator])
     high = np.rint(SCALE * heights(below, noise, random, runs)).astype(int)
@@ -71,7 +73,7 @@ def case(
 
 
 def worst(noise: str, k: int, runs: int) -> list[float]:
-    """The numbers of a row."""
+    """Return the numbers of a row."""
     cases = [(below, ratio) for below in targets(k) for ratio in (Fraction(1, 2), Fraction(2))]
     found = [case(below, noise, ratio, runs, 1) for below, ratio in cases]
     numbers = []

@@ -1,11 +1,12 @@
-"""How much gaps reduce the error on real counts: the table of docs/measured.md.
+"""How much gaps reduce the error on real counts: a table of docs/measured.md.
 
     python examples/gap_table.py          # two minutes; the same figures on every machine
 
-Half of epsilon selects k of the candidates by `top_k_with_gaps`, half measures them.  All bytes
-come from a fixed seed.  A cell says by how many percent the mean squared error of the measurements
-alone falls: with the linear estimate, which is for candidates fixed beforehand, and with the
-default one; and how many percent of the winners the intervals of nominally 95 % covered.
+Half of epsilon selects k of the candidates with `top_k_with_gaps`, and the other half measures
+them.  All random bytes come from a fixed seed.  A cell shows the percentage by which the mean
+squared error of the measurements alone falls, with the linear estimate, which is for candidates
+fixed in advance, and with the default one.  The last column shows the percentage of winners that
+intervals of nominally 95 % covered, the smallest over all epsilons.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ SIZES = (2, 5, 10, 25, 100)
 
 
 def cell(counts: np.ndarray, k: int, epsilon: Fraction, noise: str, runs: int) -> list[float]:
-    """Percent removed by the linear and the default estimate, its standard error, and coverage."""
+    """Return both reductions, the standard error of the second, and the coverage, in percent."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that these bytes are not private, which is the point
+        warnings.simplefilter("ignore")  # a warning that the bytes are not private
         seed = f"{counts.size}/{k}/{epsilon}/{noise}".encode()
         source = DeterministicSource(seed, i_understand_this_is_not_private=True)
     rate = epsilon / 2 / k

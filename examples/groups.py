@@ -1,10 +1,10 @@
-"""The best destinations of each month and carrier, in four ways; the table of docs/measured.md.
+"""Lists of the best destinations for each month and carrier: a table of docs/measured.md.
 
     python examples/groups.py
 
-A plane stands for a person. Compared are the lists with the true ones of all planes: how many of
-the 5 destinations with the most planes are found, of a group on average. All bytes come from a
-fixed seed.
+A plane stands for a person. The program compares the released lists with the true lists of all
+planes: it counts how many of the 5 destinations with the most planes are found, averaged over the
+groups. All random bytes come from a fixed seed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COLUMNS = {"item": "destination", "user": "plane"}
 
 
 def true_lists(rows: Any, group: str) -> dict[str, set[str]]:
-    """The destinations with the most planes, of each group."""
+    """Return the destinations with the most planes, for each group."""
     found = {}
     for name, part in rows.groupby(group):
         counts = count_distinct_users(part, **COLUMNS)
@@ -34,12 +34,12 @@ def true_lists(rows: Any, group: str) -> dict[str, set[str]]:
 
 
 def share(true: dict[str, set[str]], lists: dict[str, tuple[str, ...]]) -> float:
-    """How many of the true ones are on the list, on average."""
+    """Return how many of the true destinations are listed, averaged over the groups."""
     return sum(len(true[name] & set(lists[name])) for name in true) / len(true)
 
 
 def by_hand(rows: Any, group: str, groups: list[str], source: Any) -> dict[str, tuple[str, ...]]:
-    """One call for each group, and the budget split among the groups."""
+    """Make one call for each group, with an equal share of the budget."""
     part = {name: value / len(groups) for name, value in COST.items()}
     return {
         str(name): tuple(top_items(some, **COLUMNS, k=K, **part, source=source).labels)

@@ -2,13 +2,13 @@
 
     python examples/messy.py
 
-Neighbours: all flights of one plane are added or removed.
+Neighbours: data sets that differ only in whether they contain the flights of one plane.
 Guarantee: ApproximateDP(epsilon, delta), for all lists and counts together.
 
 The file has the problems of a spreadsheet export: semicolons, a byte order mark, a comma in the
-name of a column, names in capitals or with extra spaces, two forms of an accent, quoted text of
-several lines, and plane numbers that became floats because one number was missing. The program
-reads the file as it is.
+name of a column, names in capitals or with extra spaces, two forms of an accent, quoted text that
+spans several lines, and plane numbers that became floats because some numbers were missing. The
+program reads the file as it is.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def export(file: Path) -> None:
 def lists(file: Path) -> Groups[str]:
     """Return the three busiest destinations of each airline, with counts.
 
-    Sensitivity: a plane counts in one airline, and there at no more than five destinations. One
+    Sensitivity: a plane counts for only one airline, at no more than five of its destinations. One
     more plane adds 1 to at most five counts.
     """
     read = TableAs(file, delimiter=";", trim=True, casefold=True, nfc=True, whole_numbers=True)
@@ -81,7 +81,7 @@ def main() -> None:
     for group, rank, label, count, low, high in zip(*columns.values(), strict=True):
         print(f"{group} {rank}: {label} {count} ({low} to {high})")
     noise = found.noise
-    print(f"each count: within {noise.high_95} for 95 of 100, standard deviation", end=" ")
+    print(f"noise: within ±{noise.high_95} with probability 0.95, standard deviation", end=" ")
     print(float(noise.deviation))
     print(f"guarantee: {found.guarantee}")
 

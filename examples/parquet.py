@@ -4,7 +4,7 @@
 
 The file is synthetic: a few pages have very many readers, and most pages have few.
 
-Neighbours: all rows of one reader are added or removed.
+Neighbours: data sets that differ only in whether they contain the rows of one reader.
 Guarantee: (1, 1e-9)-differential privacy for each reader. The set of pages is as private as the
 counts. δ bounds the probability that a page with a single reader is released.
 """
@@ -41,7 +41,7 @@ def main(rows: int = 1_000_000) -> None:
     print(f"most read: {', '.join(found.labels)}")
     print(f"guarantee: {found.guarantee}")
     offset = float(found.provenance.number("offset"))
-    print(f"readers by which the bottom lies above the 101st page: {offset:.1f}")
+    print(f"offset of the threshold above the 101st count: {offset:.1f} readers")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""A PipelineDP pipeline whose partitions are selected by safeselect: `make pipeline-dp`.
+"""A PipelineDP pipeline whose partitions are selected by safeselect; `make pipeline-dp` tests it.
 
-How many planes flew to each airport?  The airports are found in the data, so which of them show is
-private too.  They are selected first, exactly, keyed and on a ledger; then they are public, and
-PipelineDP bounds the planes, counts and adds noise.
+How many planes flew to each airport?  The airports are found in the data, so the set of airports is
+private, too.  First, safeselect selects the airports, with exact keyed decisions that are charged
+to a ledger.  From then on, the airports are public, and PipelineDP bounds the contributions of
+planes, counts the planes and adds noise.
 
-Neighbours: all flights of one plane are added or removed.
+Neighbours: data sets that differ only in whether they contain the flights of one plane.
 Guarantee: (1, 1e-6)-DP for the keys, by safeselect, and 1-DP for the counts, by PipelineDP.
 """
 
@@ -25,7 +26,7 @@ TERMS = {"unit": "plane", "neighbours": "add_remove"}
 
 
 def kept(table: list[Flight], strategy: PartitionStrategy) -> dict[str, float]:
-    """The airports that are kept, with their noisy numbers of planes."""
+    """Return the airports that are kept, with their noisy numbers of planes."""
     accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=1, total_delta=0)
     backend = pipeline_dp.LocalBackend()
     extractors = pipeline_dp.DataExtractors(
@@ -51,7 +52,7 @@ def kept(table: list[Flight], strategy: PartitionStrategy) -> dict[str, float]:
 
 
 def main() -> None:
-    with TemporaryDirectory() as folder:  # in earnest a ledger stays
+    with TemporaryDirectory() as folder:  # in production, keep the ledger
         budgets = {"planes": Budget(**TERMS, epsilon=1, delta="1e-6", own_delta="1e-6")}
         ledger = Ledger.create(Path(folder, "budget.log"), budgets)
         scope = ledger.scope("planes", **TERMS, purpose="airports that may be shown")

@@ -1,6 +1,6 @@
 """Private quantiles: how often does a plane leave New York in a year?
 
-Neighbours: all flights of one plane are added or removed.
+Neighbours: data sets that differ only in whether they contain the flights of one plane.
 Guarantee: two releases of BoundedRange(1/2), together LaplaceDominated(1), hence 1-differential
 privacy, for each plane.
 """
@@ -25,7 +25,7 @@ def scores(values: list[int], above: int, below: int) -> list[int]:
     At this quantile, above * (number of smaller values) = below * (number of larger values). The
     score is minus the absolute difference of the two sides.
 
-    Sensitivity: one more value is smaller than a candidate, larger or equal. It changes the
+    Sensitivity: one more value is smaller than, larger than or equal to a candidate. It changes the
     difference by `above`, by -`below`, or not at all, so the sensitivity is max(above, below). Some
     scores increase and others decrease, so they are not monotonic.
     """

@@ -3,7 +3,7 @@
 A decision tree predicts whether a plane leaves New York at least 50 times a year. Each run draws
 hyper-parameters, trains a tree on noisy counts and scores it with noise. The best run is released.
 
-Neighbours: all flights of one plane are added or removed.
+Neighbours: data sets that differ only in whether they contain the flights of one plane.
 Guarantee: a run is 1/4-differentially private for each plane. The best of a geometric number of
 runs, 20 on average, is 3/4-differentially private. The other runs are never released.
 """
@@ -53,7 +53,7 @@ def noise(count: int) -> list[int]:
 
 
 def cell(looks: tuple[str, ...], plane: Plane) -> tuple[int, ...]:
-    """Return the values of these attributes for a plane."""
+    """Return the values of the attributes `looks` for a plane."""
     return tuple(LOOKS[look][0](plane) for look in looks)
 
 
@@ -94,7 +94,7 @@ def search(halves: Halves, draw: Callable[[], Parameters]) -> Any:
 
 
 def grid_search() -> Iterator[Parameters]:
-    """Search a grid: each run draws one of its points uniformly."""
+    """Search a grid: each run draws one of its points uniformly at random."""
     points = ParameterGrid(GRID)
     while True:
         yield points[int.from_bytes(os.urandom(8)) % len(points)]
@@ -113,7 +113,7 @@ def main() -> None:
         halves[sha256(tail_number.encode()).digest()[0] % 2].append(plane)
     for name, draws in (("grid", grid_search()), ("random", random_search())):
         best = search(halves, draws.__next__)
-        print(f"{name} search: {best.labels[0][0]}, right with noise: {best.value}")
+        print(f"{name} search: {best.labels[0][0]}, noisy score: {best.value}")
         print(f"guarantee: {best.guarantee.pure}, {best.guarantee.expected_runs} runs expected")
 
 

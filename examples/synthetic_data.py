@@ -1,10 +1,11 @@
-"""Synthetic data: choose the query with a large error, measure it, update the table, and repeat.
+"""Synthetic data: choose a query with a large error, measure it, update the table, and repeat.
 
 Each plane is one record: its most frequent airline, its most frequent month, and the number of its
 destinations. The queries are the 304 counts in the three tables of two attributes each. The method
 is MWEM (Hardt, Ligett and McSherry 2012): multiplicative weights with the exponential mechanism.
 
-Neighbours: all flights of one plane, and therefore one record, are added or removed.
+Neighbours: data sets that differ only in whether they contain the flights of one plane, which form
+one record.
 Guarantee: that of the list PLAN below, which is fixed in advance: about (2.3, 1e-9)-differential
 privacy.
 """

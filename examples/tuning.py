@@ -3,9 +3,9 @@
 The models predict whether a plane leaves New York at least 50 times a year. Each model is a noisy
 table that is already released. The choice uses other planes.
 
-Neighbours: all flights of one plane are added or removed.
-Guarantee: 1/2-differential privacy for each plane. A plane in the training half costs 4 x 1/8, and
-a plane in the validation half costs 1/2. No plane is in both halves.
+Neighbours: data sets that differ only in whether they contain the flights of one plane.
+Guarantee: 1/2-differential privacy for each plane. The cost is 4 x 1/8 for a plane in the training
+half, and 1/2 for a plane in the validation half. No plane is in both halves.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ LOOKS = {
 
 
 def train(name: str, planes: list[Plane]) -> Model:
-    """Release, for each value, the noisy number of busy planes minus the number of other planes.
+    """Release, for each value, the noisy difference between the numbers of busy and other planes.
 
     One more plane changes one number of the table by 1. Discrete Laplace noise of rate EACH on all
     numbers gives PureDP(EACH). Everything computed from the noisy table costs nothing.
@@ -86,9 +86,9 @@ def main() -> None:
     best = permute_and_flip(
         scores(models, validation), epsilon=CHOICE, sensitivity=1, monotonic=True
     )
-    print(f"look at: {best.label}")
-    print(f"paid by a plane of the training half: {compose([PureDP(EACH)] * len(LOOKS)).guarantee}")
-    print(f"paid by a plane of the validation half: {best.guarantee}")
+    print(f"best attribute: {best.label}")
+    print(f"cost for a plane in training: {compose([PureDP(EACH)] * len(LOOKS)).guarantee}")
+    print(f"cost for a plane in validation: {best.guarantee}")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ PROGRAMS = sorted(
 )
 TRAINED = pytest.param("search", marks=pytest.mark.nightly("trains hundreds of trees"))
 WHEN = [TRAINED if name == "search" else name for name in PROGRAMS]
-TOLD = ("guarantee", "or, at delta", "each of", "paid", "readers by", "spent")
+TOLD = ("guarantee", "or, at delta", "each of", "cost for", "offset", "spent")
 OUTPUT = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

@@ -53,7 +53,7 @@ MISTAKES = {
     "select_many(np.array(counts), epsilon=1, sensitivity=1)": r"use \[scores\] for one row",
     # --- the labels
     "choose(counts, labels=['red', 'blue'])": "one label for each score, .* got 2 labels for 3",
-    "choose(counts, labels=['red', 'blue', 'red'])": "unique, got 2 different labels among 3",
+    "choose(counts, labels=['red', 'blue', 'red'])": "unique, got 2 distinct labels among 3",
     "choose(counts, labels={'red', 'blue', 'green'})": "got set; pass one label for each score",
     "choose(votes, labels=['red', 'blue', 'green'])": "keys are its labels; omit labels=",
     # --- how much it may cost

@@ -1,9 +1,10 @@
-"""Answers from two budgets, each request at most once: the part of the service that is not HTTP.
+"""Answers each request at most once, from two budgets: the part of the service without HTTP.
 
-A request has an identity, which its caller repeats in a retry.  The answer is in the table of
-requests, the outbox, before the ledger says that it is released.  So whatever dies, and whenever, a
-retry finds one of three things: the answer; a call that still runs; or a call that died before it
-had an answer, which was charged and must be asked anew.
+A request has an identity, which its caller repeats in every retry.  The answer is stored in the
+table of requests, the outbox, before the ledger records that it is released.  Whatever dies, and
+whenever, a retry therefore finds one of three things: the answer, a call that is still running, or
+a call that was charged and died before it had an answer.  In the last case, the caller must ask
+again under a new identity.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = [
     *("read_key", "scope_of"),
 ]
 
-# Stands for a table: persons by the ward of a region where they were.  One person is in one ward.
+# Stands in for a table: the number of people in each ward of a region.  A person is in one ward.
 VISITS = {
     region: {f"{region} {ward}": 1_000 * size for ward, size in zip("ABCDEF", sizes, strict=True)}
     for region, sizes in {
@@ -38,7 +39,7 @@ VISITS = {
 EPSILON = "1/20"  # of each answer
 TERMS = {"unit": "person", "neighbours": "add_remove"}
 LEDGER = "ledger"  # the schema of the ledger; the outbox is in another
-TOKENS = 5  # seconds after which a token that was taken away is known no more
+TOKENS = 5  # seconds after which a revoked token is no longer accepted
 
 
 def scope_of(analyst: str) -> str:
@@ -47,26 +48,26 @@ def scope_of(analyst: str) -> str:
 
 
 def read_key(file: str) -> Ed25519Signer:
-    """Return the key that signs the records; a real service has it from its vault."""
+    """Return the key that signs the records; a real service gets it from a vault."""
     return Ed25519Signer(Path(file).read_bytes(), key_id="service")
 
 
 class Running(Exception):
-    """The request is being answered: ask again soon."""
+    """The request is still being answered: repeat it soon."""
 
 
 class Gone(Exception):
-    """The request was charged and has no answer: ask under a new identity."""
+    """The request was charged and will have no answer: ask again under a new identity."""
 
 
 class Releases:
-    """The ledger and the outbox of one process; its threads may use it at once.
+    """The ledger and the outbox of one process; its threads may share an instance.
 
     Args:
-        database, witness: how to connect to each, in libpq's words.
-        key: the file of the key that signs.
-        longest: seconds after which a call without an answer is dead.  Longer than any call takes.
-        on_event: gets what the ledger tells logs and metrics: public numbers, never data.
+        database, witness: libpq's connection string of each.
+        key: the file with the key that signs.
+        longest: seconds, longer than any call, after which one without an answer counts as dead.
+        on_event: receives the ledger's events for logs and metrics: public numbers, never data.
     """
 
     def __init__(
@@ -84,29 +85,29 @@ class Releases:
             each.close()
 
     def analyst(self, token: str) -> str | None:
-        """Return whose token this is; a real service asks its identity provider."""
+        """Return the analyst with this token; a real service asks its identity provider."""
         if time.monotonic() - self._read > TOKENS:
             rows = self._database.run("SELECT token_sha256, name FROM service.analysts")
             self._tokens, self._read = dict(rows), time.monotonic()
         return self._tokens.get(hashlib.sha256(token.encode()).hexdigest())
 
     def check(self) -> None:
-        """Raise what a request would raise now, if database or ledger cannot be used."""
+        """Raise what a request would raise now if the database or ledger cannot be used."""
         self._database.run("SELECT FROM service.requests LIMIT 1")
         _ = self.ledger.head
 
     def answer(self, analyst: str, key: str, region: str, k: int) -> str:
-        """Return the release in JSON; the same text whenever the request is repeated.
+        """Return the release as JSON; the text is the same whenever the request is repeated.
 
         Args:
-            analyst: who asks, after they were recognised.  Part of the identity, so that nobody can
-                use up, or see, a request of another.
-            key: what the analyst chose for this request, at random.
+            analyst: the authenticated caller; part of the identity, so that nobody can use up or
+                see another analyst's request.
+            key: the random identifier that the analyst chose for this request.
 
         Raises:
-            Running: another try of the request is under way.
-            Gone: the request was charged, and its process died.
-            BudgetError: one of the two budgets does not allow it; neither was charged.
+            Running: another attempt at the request is still running.
+            Gone: the request was charged, and its process died before there was an answer.
+            BudgetError: one of the two budgets does not allow the request; neither was charged.
             LedgerError: the ledger cannot be used now; the same request may be repeated.
         """
         request = f"{analyst}/{key}"
@@ -121,7 +122,7 @@ class Releases:
             return top_k(
                 VISITS[region], k=k, epsilon=EPSILON, sensitivity=1, monotonic=True, ledger=budgets
             ).to_json()
-        except RepeatedRequest as repeated:  # of the same question: the ledger compares them
+        except RepeatedRequest as repeated:  # with the same question: the ledger compares it
             return self._again(request, repeated.outcome)
 
     def _again(self, request: str, outcome: str | None) -> str:

@@ -4,16 +4,16 @@
     GET /head                                              Authorization: Bearer TOKEN
     GET /health, /ready
 
-`key` is a UUID that the caller makes at random, and repeats in every retry of this request.
+`key` is a random UUID that the caller creates for a request, and repeats in every retry of it.
 
-    200  the release in JSON, with its receipt; the same bytes for every retry
-    401  nobody whom the service knows
-    403  the budget does not allow it
-    410  charged, and died before it had an answer: ask under a new key
-    413  more bytes than any question has
+    200  the release as JSON, with its receipt; the same bytes for every retry
+    401  no valid token
+    403  the budget does not allow the request
+    410  charged, but the call died before it had an answer: ask under a new key
+    413  the question is too long
     422  the question is wrong, or another one was asked under this key
-    425  still running: repeat it
-    503  busy, or the database is away: repeat it
+    425  still running: repeat the request
+    503  busy, or the database is unavailable: repeat the request
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safeselect import BudgetError, LedgerError, ParameterError, SourceError
 
 log = logging.getLogger("uvicorn.error")
-THREADS = 6  # each has some connections: to the database, the ledger and the witness
+THREADS = 6  # each has connections to the database, the ledger and the witness
 LONGEST = 1_000  # bytes of a question
 OPEN = ("/health", "/ready")  # to everybody
 BEARER = re.compile(rb"[Bb]earer ([A-Za-z0-9._~+/-]+=*)")
@@ -47,7 +47,7 @@ WRONG = "the question is wrong, or another one was asked under this key"
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    # Endpoints run in threads: a charge waits for the database, and must not hold up the loop.
+    # Endpoints run in threads: a charge waits for the database, and must not block the event loop.
     current_default_thread_limiter().total_tokens = THREADS
     app.state.releases = Releases(
         os.environ["SERVICE_DATABASE"],
@@ -60,12 +60,12 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def told(event: object) -> None:
-    """What may be logged: kind, scopes, price and the ledger's own time.  Never an answer."""
+    """Log an event of the ledger: kind, scopes, cost and the ledger's own time, never an answer."""
     log.debug("%s", event)
 
 
 class Door:
-    """Lets in who has a token, and no more bytes than a question has, before any are read."""
+    """Checks the token and the length of a request before any byte of its body is read."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -84,7 +84,7 @@ class Door:
             nonlocal count
             message = await receive()
             count += len(message.get("body", b""))
-            if count > LONGEST:  # what came in chunks did not say how long it is
+            if count > LONGEST:  # a body in chunks does not state its length
                 raise HTTPException(413, "the question is too long")
             return message
 
@@ -104,7 +104,7 @@ class Door:
                 token = tokens[0].group(1).decode()
                 scope["analyst"] = await run_sync(releases.analyst, token)
         except psycopg.Error:
-            return JSONResponse({"detail": "the database is away: repeat the request"}, 503)
+            return JSONResponse({"detail": "the database is unavailable: repeat the request"}, 503)
         if scope.get("analyst") is None:
             return JSONResponse(
                 {"detail": "a token is needed"}, 401, {"WWW-Authenticate": "Bearer"}
@@ -117,7 +117,7 @@ app.add_middleware(Door)
 
 
 class Question(BaseModel):
-    """What may be asked: all else is fixed by the service."""
+    """What may be asked; the service fixes everything else."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -126,7 +126,7 @@ class Question(BaseModel):
 
 
 async def question(request: Request) -> Question:
-    """Read a question: no name twice, no number that is none or has a fraction."""
+    """Read a question; refuse repeated names, fractions, NaN and infinities."""
     try:
         return Question.model_validate(
             json.loads(
@@ -141,7 +141,7 @@ async def question(request: Request) -> Question:
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, unless a name is in it twice."""
+    """Return the pairs as an object; refuse a name that occurs twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError
@@ -169,13 +169,13 @@ def head(request: Request) -> dict[str, str]:
 
 @app.get("/health")
 async def health() -> dict[str, str]:
-    """Whether the process lives; asks nobody."""
+    """Report that the process is alive, without a look at anything else."""
     return {"status": "lives"}
 
 
 @app.get("/ready")
 def ready(request: Request) -> dict[str, str]:
-    """Whether database, ledger and witness answer."""
+    """Report whether the database, the ledger and the witness answer."""
     request.app.state.releases.check()
     return {"status": "ready"}
 
@@ -192,14 +192,14 @@ def refused(status: int, sentence: str | None = None, *, again: bool = False) ->
 
 for kind, handler in {
     BudgetError: refused(403),
-    # What was sent is not sent back.
+    # The answer never repeats what the client sent.
     ParameterError: refused(422, WRONG),
     RequestValidationError: refused(422, WRONG),
-    Gone: refused(410, "charged, and died before it had an answer: ask under a new key"),
+    Gone: refused(410, "charged, but the call died: ask under a new key"),
     Running: refused(425, "still running: repeat the request", again=True),
-    # The message of a ledger names a place in the service; it is for the log.
+    # The message of a ledger names a file or server; it is for the log only.
     LedgerError: refused(503, "the ledger cannot be used now: repeat the request", again=True),
     SourceError: refused(503, "no random bytes now: ask under a new key", again=True),
-    psycopg.Error: refused(503, "the database is away: repeat the request", again=True),
+    psycopg.Error: refused(503, "the database is unavailable: repeat the request", again=True),
 }.items():
     app.add_exception_handler(kind, handler)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Statements on a database, on one connection for each thread; and the ledger's witness in one."""
+"""A database with one connection per thread, and the ledger's witness in a database."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["Database", "Witness"]
 
 
 class Database:
-    """A database; threads may use it at once.
+    """A database that several threads may use at the same time.
 
     Args:
-        conninfo: how to connect, in libpq's words.
+        conninfo: libpq's connection string.
     """
 
     def __init__(self, conninfo: str) -> None:
@@ -41,10 +41,10 @@ class Database:
 
 
 class Witness:
-    """The newest head of the ledger, on a server whose administrator is not that of the ledger's.
+    """The newest head of the ledger, kept on a server that has another administrator.
 
     Args:
-        conninfo: how to connect to that server.
+        conninfo: libpq's connection string of that server.
     """
 
     def __init__(self, conninfo: str) -> None:
@@ -52,7 +52,7 @@ class Witness:
         self.close = self._database.close
 
     def last(self) -> str | None:
-        """Return the last head that was kept; None before the first."""
+        """Return the last head that was kept, or None before the first."""
         found = self._database.run("SELECT head FROM witness.newest")
         return str(found[0][0]) if found else None
 

@@ -1,4 +1,4 @@
-"""Makes roles, ledger, witness and tables, by an administrator; may be run again.
+"""Creates roles, ledger, witness and tables, as an administrator; may be run again.
 
     prepare.py DATABASE WITNESS KEY SETUP.json
 
@@ -8,9 +8,9 @@ their public keys of Ed25519:
     {"data": "100", "approvers": ["d75a98…"], "approvals_needed": 1,
      "analysts": {"ada": {"epsilon": "30", "token_sha256": "9f86d0…"}}}
 
-From then on they are in the ledger and the database.  Run again, it changes tokens; another budget
-needs the approvers.  The service logs in as a role that may charge the ledger, keep requests and
-publish heads: it cannot write a total, raise a cap, edit or delete.
+The first run stores them in the ledger and the database.  A later run can replace analysts' tokens;
+a change of a budget needs the approvers.  The service logs in as a role that may charge the ledger,
+keep requests and publish heads.  It cannot write a total, raise a cap, edit or delete.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def main(database: str, witness: str, key: str, setup: Mapping[str, Any]) -> str
     """Return the head of the ledger.
 
     Args:
-        database, witness: how an administrator connects to each, in libpq's words.
+        database, witness: the administrator's libpq connection string of each.
         key: the file with the 32 bytes of the key that signs the records.
         setup: budgets, analysts and approvers.
     """

@@ -1,8 +1,9 @@
 """Runs the service in several processes: `python examples/service/serve.py PORT WORKERS`.
 
-`uvicorn --workers` imports everything anew in each worker: a worker that was killed is back after
-seconds.  Here one process imports once, listens, and forks; a worker is back in a few milliseconds.
-The parent opens neither the ledger nor a connection: what a process opens belongs to it alone.
+`uvicorn --workers` imports everything anew in each worker, so it takes seconds to replace a killed
+worker.  Here, one process imports everything once, listens, and forks, so a replacement takes a few
+milliseconds.  The parent opens neither the ledger nor a connection, because its children could not
+use them.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def main(port: int, workers: int) -> None:
             lambda child: os.waitpid(child, 0),
         ):
             for child in children:
-                with suppress(ProcessLookupError, ChildProcessError):  # it died just now
+                with suppress(ProcessLookupError, ChildProcessError):  # it has just died
                     call(child)
         sys.exit()
 
@@ -45,7 +46,7 @@ def main(port: int, workers: int) -> None:
     for each in ending:
         signal.signal(each, end)
     while True:
-        # A signal between the fork and the note of the child would leave the child behind.
+        # A signal between the fork and the note of the child would leave the child running.
         signal.pthread_sigmask(signal.SIG_BLOCK, ending)
         while len(children) < workers:
             child = os.fork()
@@ -58,15 +59,15 @@ def main(port: int, workers: int) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
         died, status = os.wait()
         lived = time.monotonic() - children.pop(died)
-        # One that was killed is replaced at once.  One that cannot start, because the database is
-        # away, or that dies at once, is tried again ever more rarely.
+        # A killed worker is replaced at once.  If workers cannot start, for example because the
+        # database is unavailable, or if they die at once, each pause is twice as long as the last.
         cannot_start = not os.WIFSIGNALED(status) or lived < 0.5
         failures = failures + 1 if cannot_start and lived < STARTED else 0
         time.sleep(min(LONGEST_PAUSE, SHORTEST_PAUSE * 2**failures))
 
 
 def work(listener: socket.socket) -> NoReturn:
-    """One worker: a server of uvicorn on the socket that all of them share."""
+    """Run one worker: a uvicorn server on the socket that all workers share."""
     status = 1
     try:
         config = uvicorn.Config(app, access_log=False, timeout_keep_alive=30)

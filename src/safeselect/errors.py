@@ -23,11 +23,13 @@ class ParameterError(SafeSelectError, ValueError):
 
 
 class ScoreError(SafeSelectError, ValueError):
-    """The scores have the wrong type or form. Change how you pass them."""
+    """The scores, counts or values have the wrong type or form. Change how you pass them."""
 
 
 class InputError(SafeSelectError, ValueError):
-    """A file or a table cannot be read as requested. Change the file or the column names."""
+    """A file or a table cannot be read as requested. Change the file, the table or the column
+    names.
+    """
 
 
 class BudgetError(SafeSelectError, RuntimeError):
@@ -92,7 +94,7 @@ class LedgerError(SafeSelectError, RuntimeError):
 
 
 class LedgerBusy(LedgerError):
-    """Another process or thread holds the lock of the ledger.
+    """Another process or thread holds the lock on the ledger.
 
     Nothing was charged. Try again.
     """
@@ -101,7 +103,7 @@ class LedgerBusy(LedgerError):
 
 
 class ChargeStands(LedgerError):
-    """The ledger keeps the charge, but the answer is withheld.
+    """A charge remains in the ledger, but the answer is withheld.
 
     If the request has an outbox that contains the answer, `Ledger.finish` releases it. Otherwise
     the answer is lost.
@@ -116,15 +118,17 @@ class ChargeStands(LedgerError):
 
 
 class LedgerDamaged(LedgerError):
-    """A record is not valid. Inspect the ledger before you release anything."""
+    """A record of the ledger is not valid. Inspect the ledger before you release anything."""
 
 
 class LedgerRolledBack(LedgerError):
-    """A known record is missing. The ledger was replaced, or its last records were removed."""
+    """A known record is missing from the ledger. The ledger was replaced, or its last records were
+    removed.
+    """
 
 
 class SourceError(SafeSelectError, RuntimeError):
-    """The source of random bytes failed. There is no output, and the charge remains."""
+    """The source of random bytes failed. There is no output. Any charge that was made remains."""
 
 
 class SafeSelectWarning(UserWarning):

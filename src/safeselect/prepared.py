@@ -88,7 +88,8 @@ class Prepared(_One):
 
 @final
 class PermuteAndFlip(Prepared):
-    """`permute_and_flip`, prepared once for many calls.
+    """A form of `permute_and_flip` that reads its parameters once and can then be called many
+    times.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -115,7 +116,8 @@ class PermuteAndFlip(Prepared):
 
 @final
 class ExponentialMechanism(Prepared):
-    """`exponential_mechanism`, prepared once for many calls.
+    """A form of `exponential_mechanism` that reads its parameters once and can then be called many
+    times.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -133,7 +135,8 @@ class ExponentialMechanism(Prepared):
 
 @final
 class ExponentialMechanismBase2(_One):
-    """`exponential_mechanism_base2`, prepared once for many calls.
+    """A form of `exponential_mechanism_base2` that reads its parameters once and can then be called
+    many times.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -176,7 +179,8 @@ class ExponentialMechanismBase2(_One):
 
 @final
 class ReportNoisyMax(_One):
-    """`report_noisy_max`, prepared once for many calls.
+    """A form of `report_noisy_max` that reads its parameters once and can then be called many
+    times.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -219,7 +223,7 @@ class ReportNoisyMax(_One):
 
 @final
 class TopKMechanism(_Planned):
-    """`top_k`, prepared once for many calls.
+    """A form of `top_k` that reads its parameters once and can then be called many times.
 
     Each call `mechanism(scores, labels=None)` releases k candidates.
 

@@ -44,7 +44,7 @@ __all__ = [
 @final
 @own
 class SystemSource(Guarded):
-    """Random bytes from `os.urandom`.
+    """A source of random bytes from `os.urandom`.
 
     It keeps no state in the process, so forks and threads are safe. A byte takes about 2.6 ns,
     which is slower than `OpenSSLSource` for large requests.
@@ -62,7 +62,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 @final
 @own
 class CallbackSource(Guarded):
-    """Random bytes from your function, XORed with bytes from the operating system.
+    """A source of random bytes from your function, by default XORed with bytes from the operating
+    system.
 
     The function must return exactly n bytes, as `bytes`. Any other result and any exception become
     a `SourceError`. The function must set its own time limit. The requested sizes depend only on
@@ -134,9 +135,9 @@ def _check_arguments(function: object, name: object) -> None:
 @final
 @own
 class CombinedSource(Guarded):
-    """The XOR of two sources.
+    """A source whose bytes are the XOR of the bytes of two other sources.
 
-    It is uniform if either source is uniform and the two are independent.
+    Its bytes are uniform if either source is uniform and the two are independent.
 
     It fails if either source fails. Each source is tested separately at start-up and at every
     request, and so is their XOR. This is mixing, not a construction of SP 800-90C.
@@ -154,7 +155,7 @@ class CombinedSource(Guarded):
     def __init__(self, first: Source, second: Source) -> None:
         first, second = guarded(first), guarded(second)
         if first is second:
-            raise ParameterError("a combined source requires two different sources")
+            raise ParameterError("a combined source requires two distinct sources")
         both = first.production and second.production
         self._guard = mixed(guard_of(first), guard_of(second), health=both)
         self._guard.name = f"CombinedSource({first.name}, {second.name})"

@@ -213,7 +213,7 @@ def test_numbers_of_any_type_are_numbers() -> None:
         (
             {"axis": 1},
             ParameterError,
-            "axis must be one or more different dimensions of the array, which has 1",
+            "axis must be one or more distinct dimensions of the array, whose ndim is 1",
         ),
         ({"array": np.zeros((3, 0)), "axis": 0}, ParameterError, "array must have at least one"),
         ({"accountant": 3}, Exception, "BudgetAccountant"),

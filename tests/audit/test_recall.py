@@ -150,9 +150,9 @@ def test_what_holds_of_repeated_runs_is_what_holds_of_one() -> None:
 WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda each: each.update(schema="safeselect.advisory/2"), "the schema of an advisory must be"),
     (lambda each: each.pop("summary"), "this is not an advisory"),
-    (lambda each: each.update(summary=7), "an unknown or an empty field"),
-    (lambda each: each.update(more="x"), "an unknown or an empty field"),
-    (lambda each: each.update(affects=[]), "an unknown or an empty field"),
+    (lambda each: each.update(summary=7), "is unknown, is empty or has the wrong"),
+    (lambda each: each.update(more="x"), "is unknown, is empty or has the wrong"),
+    (lambda each: each.update(affects=[]), "is unknown, is empty or has the wrong"),
     (lambda each: each.update(affects=[{"law": {"is": ["x"]}}]), "records have no such field"),
     (lambda each: each.update(affects=[{"mechanism": {}}]), "is empty"),
     (lambda each: each.update(affects=[{"mechanism": {"like": "x"}}]), "unknown operator: 'like'"),

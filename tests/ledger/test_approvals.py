@@ -79,7 +79,7 @@ def test_without_approvals_nothing_changes() -> None:
     wanted, other = ledger.propose.scope("c", MORE), ledger.propose.scope("d", MORE)
     good = signed(wanted, ANN)[0]
     for approvals, said in (
-        ([], "needs 2 approvals and has 0"),
+        ([], "requires 2 approvals, but has 0"),
         ([good, good], "approved twice by one key"),
         (signed(wanted, ANN, EVE), "by an unknown key"),
         (signed(other, ANN, BEN), "is for another change"),
@@ -210,14 +210,14 @@ def test_every_form_of_budget_is_raised_to_its_ceiling_and_no_further(
     [
         ({"after": "3"}, "to a value that is not allowed"),
         ({"after": "1/2"}, "to a value that is not allowed"),
-        ({"before": "1/2"}, "does not raise the current limit"),
+        ({"before": "1/2"}, "does not raise the limit from its current"),
         ({"caps": {"epsilon": "3"}}, "states caps that differ"),
         ({"caps": {}}, "states caps that differ"),
         ({"caps": {"epsilon": "2", "rho": "1"}}, "states caps that differ"),
         ({"limit": "delta"}, "raises a limit that cannot be raised"),
         (
             {"limit": "max_refusals", "before": "1", "after": "2"},
-            "does not raise the current limit",
+            "does not raise the limit from its current",
         ),
         (
             {"scope": "b", "limit": "rho", "before": "1", "after": "2"},
@@ -262,7 +262,7 @@ def test_texts_that_are_no_proposals(text: Any) -> None:
 def test_wrong_approvers_are_refused_before_anything_is_made(tmp_path: Path) -> None:
     budgets = {"a": Budget(**TERMS, epsilon=1)}
     for options, said in (
-        ({"approvers": [PUBLIC[0], PUBLIC[0]]}, "different keys"),
+        ({"approvers": [PUBLIC[0], PUBLIC[0]]}, "distinct keys"),
         ({"approvers": [ANN]}, "public key must be 32 bytes"),
         ({"approvers": "x"}, "must be a list"),
         ({"approvers": PUBLIC[:1], "approvals_needed": 0}, "approvals_needed must be"),
@@ -295,8 +295,8 @@ PLACES = [3, 6, 9]
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda record: record.update(approvals=[]), "needs 2 approvals and has 0"),
-        (lambda record: record["approvals"].pop(), "needs 2 approvals and has 1"),
+        (lambda record: record.update(approvals=[]), "requires 2 approvals, but has 0"),
+        (lambda record: record["approvals"].pop(), "requires 2 approvals, but has 1"),
         (lambda record: record["approvals"].append(record["approvals"][0]), "approved twice"),
         (lambda record: record["approvals"][0].update(key=EVE.public_key.hex()), "an unknown key"),
         (

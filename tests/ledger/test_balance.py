@@ -120,9 +120,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": 1, "blocks": [7]}, "a block must be a string"),
     (
         {"epsilon": 1, "blocks": ["a", "a"]},
-        "blocks must be at most 10000 different names without '/'",
+        "blocks must be at most 10000 distinct names without '/'",
     ),
-    ({"epsilon": 1, "blocks": ["a/b"]}, "different names without '/'"),
+    ({"epsilon": 1, "blocks": ["a/b"]}, "distinct names without '/'"),
     ({"epsilon": 1, "blocks": [str(n) for n in range(10_001)]}, "at most 10000"),
     (
         {"epsilon": 1, "blocks": ["a"], "neighbours": "replace_one"},
@@ -134,11 +134,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 MONTHLY = {"epsilon": 1, "per": "month", "unit": "person and month"}
 WRONG += [
-    ({**MONTHLY, "blocks": blocks}, r"requires months, such as blocks=")
+    ({**MONTHLY, "blocks": blocks}, r"requires two months, as in blocks=")
     for blocks in ([], ["2026-01"], ["2026-01", "2026-13"], ["2026-01"] * 3, ["26-01", "26-02"])
 ] + [
-    ({**MONTHLY, "blocks": ["2026-02", "2026-01"]}, "the last month must not be before the first"),
-    ({**MONTHLY, "blocks": ["0001-01", "9999-01"]}, "the last month must not be before the first"),
+    ({**MONTHLY, "blocks": ["2026-02", "2026-01"]}, "the months must be in order and fewer than "),
+    ({**MONTHLY, "blocks": ["0001-01", "9999-01"]}, "the months must be in order and fewer than "),
 ]
 
 
@@ -458,7 +458,7 @@ LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (set_("terms", "budget", "epsilon", "one"), "a budget contains a value that is not a number"),
     (set_("terms", "budget", []), NO_BUDGET),
     (set_("terms", "budget", "ceiling", {"epsilon": "1/2"}), NO_BUDGET),
-    (set_("terms", "budget", "ceiling", []), "a ceiling is not a JSON object of numbers"),
+    (set_("terms", "budget", "ceiling", []), "a ceiling is not a JSON object whose values are"),
     (set_("terms", "blocks", ["a", "a"]), NO_BUDGET),
     (set_("terms", "blocks", "ab"), NO_BUDGET),
     (set_("terms", "per", "month"), NO_BUDGET),

@@ -103,7 +103,7 @@ def test_only_the_old_key_or_approvers_hand_over(tmp_path: Path) -> None:
     assert proposal.content["replaces"] == OLD.public_key.hex()
     for approvals, said in (
         ([], "the current key must sign the handover"),
-        (signed(proposal, ANN), "needs 2 approvals and has 1"),
+        (signed(proposal, ANN), "requires 2 approvals, but has 1"),
         (signed(proposed(lost, LATE), ANN, BEN), "is for another change"),
         ("x", "approvals must be a list"),
     ):

@@ -173,9 +173,9 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (charged, {"request": {"id": "x"}}, fields),
         (settled, {"charge": f"0{first['seq']}"}, "a charge that is not open"),
         (settled + 1, {"charge": first["seq"]}, "a charge that is not open"),
-        (settled + 1, {"reason": "boredom"}, "a reason other than"),
+        (settled + 1, {"reason": "boredom"}, "a reason that is not one of"),
         (settled, {"reason": "error"}, fields),
-        (1, {"max_refusals": "0"}, "out of bounds"),
+        (1, {"max_refusals": "0"}, "out of range"),
         (0, {"clock": "second"}, "does not state its time"),
         (0, {"clock": {}}, fields),
         (

@@ -134,10 +134,10 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
         ({"limit": "epsilon"}, "that cannot be raised"),
         ({"scope": "b"}, "that cannot be raised"),
         ({"approvals": ["x"]}, "has approvals, but the ledger has no approvers"),
-        ({"after": "1"}, "does not raise the current limit"),
-        ({"before": "7"}, "does not raise the current limit"),
-        ({"caps": {"epsilon": "9"}}, "does not raise the current limit"),
-        ({"after": "10000000"}, "out of bounds"),
+        ({"after": "1"}, "does not raise the limit from its current"),
+        ({"before": "7"}, "does not raise the limit from its current"),
+        ({"caps": {"epsilon": "9"}}, "does not raise the limit from its current"),
+        ({"after": "10000000"}, "out of range"),
     ):
         path.write_bytes(whole)
         forge(path, lambda record, changes=changes: record.update(changes))
@@ -264,8 +264,8 @@ def test_without_flock_the_package_works_and_a_file_is_refused(
         [sys.executable, "-c", code, str(tmp_path / "budget.ledger")],
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
-    assert "a ledger in a file requires Unix's flock; use PostgreSQL here" in done.stdout
+    assert "a ledger in a file requires the Unix function flock; use PostgreSQL" in done.stdout
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(file, "fcntl", None)
-    with pytest.raises(LedgerError, match="requires Unix's flock"):
+    with pytest.raises(LedgerError, match="requires the Unix function flock"):
         Ledger.open(tmp_path / "budget.ledger")

@@ -68,7 +68,7 @@ def test_keys_are_pem_files(tmp_path: Path) -> None:
         ledger.check(public_keys=[PUBLIC])
     for wrong in (b"", SEED[:-1], SEED.hex(), None, public, private[:-40], b"-----BEGIN "):
         with pytest.raises(
-            ParameterError, match="private_key must be 32 bytes, or an Ed25519 PEM file"
+            ParameterError, match="private_key must be 32 bytes, or an Ed25519 key in PEM"
         ):
             Ed25519Signer(wrong, key_id="k")  # type: ignore[arg-type]
     for wrong in (b"", PUBLIC.hex(), None, private):

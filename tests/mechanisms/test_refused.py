@@ -143,7 +143,7 @@ REFUSED: dict[str, list[str]] = {
     ],
     "require sensitivity_l2_squared": ["measure([SECRET], rho=1, sensitivity_l1=1)"],
     "mu must be greater": ["measure([SECRET], mu=0, sensitivity_l2_squared=1)"],
-    "sigma**2 must be": ["measure([SECRET], mu=1, sensitivity_l2_squared=2**101)"],
+    "sigma**2 of the noise must be": ["measure([SECRET], mu=1, sensitivity_l2_squared=2**101)"],
     "delta must be less than 1": [
         "unknown_domain_top_k(COUNTS, **{**LIST, 'delta': 1})",
         "calibrate(PureDP, k=3, epsilon=1, delta=1)",
@@ -325,7 +325,7 @@ REFUSED: dict[str, list[str]] = {
     "whole number of days": [
         "quantile([SECRET], **{**GRID, 'lowest': DAY, 'highest': DAY, 'step': '1/2'})"
     ],
-    "one or more different numbers": [
+    "one or more distinct numbers": [
         f"quantiles([SECRET], quantiles={shares}, **POINTS)" for shares in ("[]", "['1/2', '0.5']")
     ],
     "max_contributions=1": [

@@ -299,7 +299,7 @@ def test_a_scope_ends_with_its_run_and_stays_in_its_process():
         if hasattr(os, "fork"):
 
             def child():
-                with pytest.raises(ParameterError, match="valid only in its process"):
+                with pytest.raises(ParameterError, match="valid only until the run returns"):
                     scope.check(PureDP("1/9"))
 
             in_child(child)

@@ -237,10 +237,10 @@ def test_a_source_that_asks_itself_is_refused_inside(inner):
         return good(count)
 
     guard = started(draw)
-    with pytest.raises(SourceError, match="while it was drawing"):
+    with pytest.raises(SourceError, match="while it was already drawing"):
         guard.fill(bytearray(8))
     left = b"\xff" * 8 if inner == "begin" else bytes(8)
-    assert seen == [("the source was asked for bytes while it was drawing bytes", left)]
+    assert seen == [("the source was asked for bytes while it was already drawing bytes", left)]
 
 
 def test_another_thread_may_draw_meanwhile():

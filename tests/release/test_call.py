@@ -117,7 +117,7 @@ def test_whatever_fails_after_the_charge_has_an_outcome(read, fails, error, outc
     with pytest.raises(error), this:
         this.bits.take(8)
     assert outcomes(ledger) == ["charged", outcome]
-    with pytest.raises(SourceError, match="these bits are closed"):
+    with pytest.raises(SourceError, match="this Bits object is closed"):
         this.bits.take(1)
 
 
@@ -145,7 +145,7 @@ def test_values_and_bits_are_overwritten_whatever_became_of_the_call(paid, fails
     except KeyboardInterrupt:
         pass
     assert values.tolist() == [0, 0, 0]
-    with pytest.raises(SourceError, match="these bits are closed"):
+    with pytest.raises(SourceError, match="this Bits object is closed"):
         this.bits.take(8)
     if paid:
         assert outcomes(ledger)[1:] == ["interrupt" if fails else "released"]
@@ -167,7 +167,7 @@ def test_a_session_keeps_its_call_and_ends_it_once() -> None:
     assert third.settle(Result(), {}) is None
     with pytest.raises(KeyboardInterrupt), (fourth := call(ledger)).opened():
         raise KeyboardInterrupt
-    with pytest.raises(SourceError, match="these bits are closed"):
+    with pytest.raises(SourceError, match="this Bits object is closed"):
         fourth.bits.take(1)
     ended = ["settled", "charged", "input", "charged", "source", "charged", "interrupt"]
     assert outcomes(ledger)[1:] == ended

@@ -74,7 +74,7 @@ _Counted = list[tuple[Accounted, int]]
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """The composed guarantee of a list of guarantees.
+    """The guarantee of several releases together, and the theorem that proves it.
 
     Attributes:
         guarantee: guarantee of the whole list.
@@ -92,7 +92,8 @@ class Composition:
 def compose(
     guarantees: Iterable[Accounted], delta: Number | None = None, precision: Number | None = "1e-6"
 ) -> Composition:
-    """Return the strongest proved guarantee for a list of releases, and the theorem that proves it.
+    """Return the strongest proved guarantee of several releases together, and the theorem that
+    proves it.
 
     Fix the list before the first release. You may choose the mechanisms and their data after seeing
     earlier releases. If you also choose the guarantees in this way, use a ledger.
@@ -136,7 +137,8 @@ def compose(
 def compose_delta(
     guarantees: Iterable[Accounted], epsilon: Number, precision: Number = "1e-6"
 ) -> Composition:
-    """Return the smallest proved delta at a given epsilon, and the theorem that proves it.
+    """Return the smallest proved delta of several releases together for a given epsilon, and the
+    theorem that proves it.
 
     This is `compose` for a given epsilon. `lower` of the result is a lower bound on delta. The
     guarantee is PureDP(epsilon) if no delta is needed.
@@ -158,7 +160,7 @@ def compose_delta(
     listed = [*deltas, *([(found.value, 1)] if found.value else [])]
     whole = sum_of_deltas(listed) if found.value < 1 else Fraction(1)
     if whole >= 1:
-        raise ParameterError(f"no delta below 1 is proved at epsilon {at}; use a larger epsilon")
+        raise ParameterError(f"no delta below 1 is provable at epsilon {at}; use a larger epsilon")
     guarantee = ApproximateDP(at, whole) if whole else PureDP(at)
     return Composition(guarantee, found.theorem, found.order, found.lower)
 
@@ -172,7 +174,7 @@ def calibrate(
     rho: Number | None = None,
     precision: Number | None = None,
 ) -> Fraction:
-    """Return the largest epsilon for each of k draws that together stay within a total cost.
+    """Return an epsilon, nearly as large as possible, for each of k draws that share a total cost.
 
     Use `BoundedRange` for draws of the exponential mechanism, `LaplaceDominated` for
     permute-and-flip and noisy maxima, and `PureDP` for all others. The draws may be adaptive. The

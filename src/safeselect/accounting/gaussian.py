@@ -20,7 +20,8 @@ FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
 
 @dataclass(frozen=True, slots=True)
 class GaussianDP:
-    """mu-GDP: neighbours are no easier to distinguish than N(0, 1) and N(mu, 1).
+    """The guarantee mu-GDP, by which neighbouring data sets are at most as easy to distinguish as
+    N(0, 1) and N(mu, 1).
 
     A number of sensitivity s with Gaussian noise of standard deviation sigma has mu = s / sigma.
     The squares add up, so the object stores mu**2, which is rational if s and sigma**2 are.
@@ -46,11 +47,14 @@ class GaussianDP:
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """(mu**2 / 2)-zCDP (Bun and Steinke 2016, Proposition 1.6)."""
+        """The implied zCDP guarantee, with rho = mu**2 / 2.
+
+        Source: Bun and Steinke (2016), Proposition 1.6.
+        """
         return ZeroConcentratedDP(self.mu_squared / 2)
 
     def delta(self, epsilon: Number) -> Fraction:
-        """Return the smallest delta at this epsilon, rounded up to 64 significant bits.
+        """Return the smallest delta for the given epsilon, rounded up to 64 significant bits.
 
         It is N(mu/2 - epsilon/mu) - e**epsilon N(-mu/2 - epsilon/mu), where N is the normal
         distribution function. For an epsilon above 2**26, return a larger value: the probability
@@ -71,9 +75,9 @@ class GaussianDP:
         return min(Fraction(1), above_zero(lambda precision: self.tails(at, precision)[0]))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return the smallest epsilon at this delta.
+        """Return the implied ApproximateDP guarantee with the given delta and the smallest epsilon.
 
-        The relative error is at most 2**-40.
+        The relative error of epsilon is at most 2**-40.
         """
         at = rational(delta, "delta", below=1)
         if self.delta(0) <= at:
@@ -90,10 +94,9 @@ class GaussianDP:
         return normal(half - epsilon / mu)
 
     def tails(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        """Return enclosures of delta and of a tail probability at this epsilon.
+        """Return enclosures of the smallest delta for the given epsilon and of a tail probability.
 
-        The first is delta at this epsilon. The second is the probability of a larger loss on
-        the neighbouring data set.
+        The tail probability is that of a loss above epsilon on the neighbouring data set.
         """
         mu, half = _scale(self.mu_squared, precision)
         at = Interval.of(epsilon, precision)

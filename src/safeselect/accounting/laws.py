@@ -78,7 +78,7 @@ def _known(law: KnownLaw) -> Atoms:
 
 
 def _delta(law: KnownLaw, epsilon: object) -> Fraction:
-    """Return the smallest delta at this epsilon, rounded up."""
+    """Return the smallest delta for the given epsilon, rounded up."""
     at = rational(epsilon, "epsilon", zero=True)
     atoms = _known(law)
     if at >= atoms.losses[0][1] and not atoms.beyond:
@@ -87,9 +87,9 @@ def _delta(law: KnownLaw, epsilon: object) -> Fraction:
 
 
 def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
-    """Return the smallest epsilon at this delta.
+    """Return the implied ApproximateDP guarantee with the given delta and the smallest epsilon.
 
-    The relative error is at most 2**-40.
+    Except for extremely small deltas, the relative error of epsilon is at most 2**-40.
     """
     at = rational(delta, "delta", below=1)
     atoms = _known(law)
@@ -108,7 +108,7 @@ def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
-    """An integer with discrete Laplace noise.
+    """The privacy losses of an integer that is released with discrete Laplace noise.
 
     The integer changes by at most `shift` between neighbours. The probability of noise x is
     proportional to e**(-epsilon * |x|).
@@ -134,26 +134,26 @@ class DiscreteLaplace:
 
     @property
     def unit(self) -> Fraction:
-        """The unit of the losses: every loss is a multiple of it."""
+        """A unit of which every privacy loss is an integer multiple."""
         return self.epsilon
 
     @property
     def size(self) -> Fraction:
-        """The largest loss."""
+        """The largest privacy loss."""
         return self.epsilon * self.shift
 
     @property
     def pure(self) -> PureDP:
-        """PureDP(shift * epsilon)."""
+        """The guarantee PureDP(shift * epsilon)."""
         return PureDP(self.size)
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """The zCDP guarantee that follows from the pure guarantee."""
+        """The zCDP guarantee that `pure` implies."""
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the privacy losses and their probabilities.
+        """Return the privacy losses and their probabilities, enclosed to the given number of bits.
 
         Values up to 0 have the largest loss. Values from `shift` on have the smallest loss.
         """
@@ -172,7 +172,7 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """An integer with discrete Gaussian noise.
+    """The privacy losses of an integer that is released with discrete Gaussian noise.
 
     The integer changes by at most `shift` between neighbours. The probability of noise x is
     proportional to e**(-x**2 / (2 * sigma2)).
@@ -200,26 +200,29 @@ class DiscreteGaussian:
 
     @property
     def unit(self) -> Fraction:
-        """The unit of the losses: every loss is a multiple of it."""
+        """A unit of which every privacy loss is an integer multiple."""
         return self.shift / (2 * self.sigma2)
 
     @property
     def size(self) -> Fraction:
-        """A multiple of the unit, close to the standard deviation of the loss."""
+        """A multiple of `unit` that is close to the standard deviation of the privacy loss."""
         return self.unit * max(1, isqrt(int(4 * self.sigma2)))
 
     @property
     def pure(self) -> None:
-        """None: no pure guarantee follows."""
+        """None, because there is no pure guarantee."""
         return None
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """(shift**2 / (2 sigma2))-zCDP (Canonne, Kamath and Steinke 2020, Theorem 4)."""
+        """The guarantee (shift**2 / (2 * sigma2))-zCDP.
+
+        Source: Canonne, Kamath and Steinke (2020), Theorem 4.
+        """
         return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the privacy losses and their probabilities.
+        """Return the privacy losses and their probabilities, enclosed to the given number of bits.
 
         Two tails with a probability below 2**-bits are left out.
         """
@@ -247,7 +250,7 @@ class DiscreteGaussian:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse:
-    """Randomized response with n answers.
+    """The privacy losses of randomized response with n possible answers.
 
     With probability p, the answer is uniformly random. Otherwise it is the true answer.
 
@@ -272,26 +275,26 @@ class RandomizedResponse:
 
     @property
     def unit(self) -> Fraction:
-        """The largest loss, rounded down to 32 bits."""
+        """The largest privacy loss, rounded down to 32 significant bits."""
         return rounded_down(self._loss, 32)
 
     @property
     def size(self) -> Fraction:
-        """The largest loss, rounded down to 32 bits; the same as `unit`."""
+        """The largest privacy loss, rounded down to 32 significant bits; it equals `unit`."""
         return self.unit
 
     @property
     def pure(self) -> PureDP:
-        """PureDP(ln(1 + n (1 - p) / p)), rounded up."""
+        """The guarantee PureDP(ln(1 + n * (1 - p) / p)), with epsilon rounded up."""
         return PureDP(rounded_up(self._loss))
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """The zCDP guarantee that follows from the pure guarantee."""
+        """The zCDP guarantee that `pure` implies."""
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the privacy losses and their probabilities.
+        """Return the privacy losses and their probabilities, enclosed to the given number of bits.
 
         They are the losses of the true answer, of the other data set's answer and of all other
         answers.

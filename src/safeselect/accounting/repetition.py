@@ -95,15 +95,18 @@ class Repeated(Repetition):
 
     @property
     def pure(self) -> PureDP | None:
-        """((2 + eta) epsilon)-DP if a run is epsilon-DP (Papernot and Steinke, Corollary 3)."""
+        """The guarantee PureDP((2 + eta) * epsilon) if each run is epsilon-DP, and otherwise None.
+
+        Source: Papernot and Steinke (2022), Corollary 3.
+        """
         own = self.base.pure
         return None if own is None else PureDP((2 + self.eta) * own.epsilon)
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """rho-zCDP, where rho is the Rényi divergence at one order.
+        """A zCDP guarantee, from `pure` or from a bound on the Rényi divergence at one order.
 
-        It bounds the divergence at all lower orders. At higher orders, the divergence grows more
+        This bound also holds at all lower orders. At higher orders, the divergence grows more
         slowly than the order.
         """
         return _zcdp_of_repeated(self)
@@ -117,14 +120,16 @@ class Repeated(Repetition):
 
     @property
     def shift(self) -> Fraction:
-        """A bound on how much the loss of the best run exceeds that of one run, rounded up."""
+        """An upper bound on the amount by which the privacy loss of the best run exceeds that of
+        one run.
+        """
         rho = self.base.zcdp.rho
         ratio = _log_of_ratio(rho, self.gamma) if rho else rho
         # The limit of large orders is the epsilon of a pure guarantee.
         return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return an ApproximateDP guarantee at this delta.
+        """Return an implied ApproximateDP guarantee with the given delta.
 
         Its epsilon is the epsilon of one run at delta / E[K] plus a shift, or the pure bound.
 
@@ -137,7 +142,8 @@ class Repeated(Repetition):
     def mean_runs(self, precision: int) -> Interval:
         """Return an enclosure of E[K], the mean number of runs.
 
-        It is eta * (1 - gamma) / (gamma * (1 - gamma**eta)) > 1.
+        An output is at most E[K] times as likely from the best run as from one run. E[K] is eta *
+        (1 - gamma) / (gamma * (1 - gamma**eta)) > 1, or the limit of this for eta = 0.
         """
         log = Interval.of(self.gamma, precision).log()
         odds = (1 - self.gamma) / self.gamma
@@ -149,9 +155,11 @@ class Repeated(Repetition):
     most_likelier = mean_runs
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """Return the logarithm of a moment of the best run's likelihood ratio.
+        """Return an upper bound on ln M(a) of the best run, given `one`, which is ln M(a) of one
+        run.
 
-        It is the moment of one run plus the shift at this order plus ln E[K].
+        M(a) is the mean of the likelihood ratio to the power a - 1, and a = 1 + excess. The bound
+        is one + excess * shift + ln E[K].
         """
         return one + excess * self.shift + self.mean_runs(one.precision).log()
 
@@ -185,13 +193,13 @@ class PoissonRepeated(Repetition):
 
     @property
     def pure(self) -> PureDP | None:
-        """(epsilon + shift)-DP if a run is epsilon-DP."""
+        """The guarantee PureDP(epsilon + shift) if each run is epsilon-DP, and otherwise None."""
         own = self.base.pure
         return None if own is None else PureDP(own.epsilon + self.shift)
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """rho-zCDP, as for `Repeated`."""
+        """A zCDP guarantee, computed as for `Repeated`."""
         return _zcdp_of_repeated(self)
 
     @property
@@ -201,14 +209,15 @@ class PoissonRepeated(Repetition):
 
     @property
     def shift(self) -> Fraction:
-        """A bound on how much the loss of the best run exceeds that of one run, rounded up.
+        """An upper bound on the amount by which the privacy loss of the best run exceeds that of
+        one run.
 
         It is the mean, multiplied by the largest change of the probability of an event of one run.
         """
         return _shift_of_poisson(self.base, self.mean)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return an ApproximateDP guarantee at this delta.
+        """Return an implied ApproximateDP guarantee with the given delta.
 
         Its epsilon is the epsilon of one run at delta / mean plus a shift, or the pure bound.
 
@@ -220,13 +229,20 @@ class PoissonRepeated(Repetition):
         return _approximate(self, at, at / self.mean)
 
     def most_likelier(self, precision: int) -> Interval:
-        """Return an enclosure of E[K] + P(K = 0)."""
+        """Return an enclosure of E[K] + P(K = 0), where K is the number of runs.
+
+        The property `zcdp` uses this number in its bound on a moment of the best run's likelihood
+        ratio. An output is at most E[K] times as likely from the best run as from one run, and
+        there is no output with probability P(K = 0).
+        """
         return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """Return the logarithm of a moment of the best run's likelihood ratio.
+        """Return an upper bound on ln M(a) of the best run, given `one`, which is ln M(a) of one
+        run.
 
-        It is ln(P(K = 0) + mean * e**s), where s is the moment of one run plus a correction.
+        M(a) is the mean of the likelihood ratio to the power a - 1, and a = 1 + excess. The bound
+        is ln(P(K = 0) + mean * e**s), where s is `one` plus a correction.
         """
         mean = Interval.of(self.mean, one.precision)
         # (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.

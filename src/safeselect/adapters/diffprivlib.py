@@ -263,7 +263,7 @@ def _rows(array: object, axis: object, keepdims: bool) -> tuple[Rows, tuple[int,
         shape = np.zeros(values.shape, np.bool_).any(axis=over, keepdims=keepdims).shape
     except (TypeError, ValueError):  # NumPy's of a dimension that there is not, too
         raise ParameterError(
-            "axis must be one or more different dimensions of the array, which has "
+            "axis must be one or more distinct dimensions of the array, whose ndim is "
             f"{values.ndim}; got {describe(axis)}"
         ) from None
     if not prod(shape):
@@ -283,8 +283,8 @@ def _bounds(bounds: object, count: int, dimensions: int) -> list[tuple[Fraction,
     sizes = {1, count} if dimensions == 1 else {1}
     if len(lowest) not in sizes or len(highest) not in sizes:
         raise ParameterError(
-            "each end of bounds must be one number, or one number for each output if axis leaves "
-            "one dimension"
+            "each end of bounds must be one number or, if axis leaves one dimension, one number "
+            "for each output"
         )
     pairs = [(lowest[place % len(lowest)], highest[place % len(highest)]) for place in range(count)]
     if any(low >= high for low, high in pairs):

@@ -89,8 +89,8 @@ def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
     events = _library("dp_accounting.dp_event")
     if isinstance(guarantee, ApproximateDP):
         raise ParameterError(
-            "an ApproximateDP guarantee has no event, because its losses beyond epsilon are "
-            "unbounded; pass its parts instead"
+            "an ApproximateDP guarantee has no event, because its losses above epsilon are "
+            "unbounded; pass the parts of the release instead"
         )
     if isinstance(guarantee, Repetition):
         guarantee = guarantee.single
@@ -107,7 +107,7 @@ def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
             return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(cost))
         return events.ZCDpEvent(rho=at_least(guarantee.zcdp.rho))
     if isinstance(guarantee, ZeroConcentratedDP):
-        raise ParameterError("a ZeroConcentratedDP has no PLD event; use accountant='rdp'")
+        raise ParameterError("no PLD event covers ZeroConcentratedDP; use accountant='rdp'")
     if isinstance(guarantee, PureDP):
         return events.DiscreteLaplaceDpEvent(noise_parameter=at_least(cost), sensitivity=1)
     return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(cost))
@@ -156,8 +156,8 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
     losses = sum(sizes, Fraction(0))
     if losses > step * _MOST_LOSSES:
         raise ParameterError(
-            f"the losses reach {decimal(losses)}, more than {_MOST_LOSSES} times the interval; use "
-            "a larger interval"
+            f"the losses can reach {decimal(losses)}, which is more than {_MOST_LOSSES} times the "
+            "interval; use a larger interval"
         )
     library = _library("dp_accounting.pld.privacy_loss_distribution")
     pmf = _library("dp_accounting.pld.pld_pmf")

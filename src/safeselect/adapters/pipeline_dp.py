@@ -62,8 +62,8 @@ def create_partition_selection_strategy(
     kind = getattr(strategy, "name", strategy)
     if kind != _OURS or kind is strategy:
         raise ParameterError(
-            f"strategy must be PartitionSelectionStrategy.{_OURS}, got {describe(kind)}; omit "
-            "partition_selection_strategy= and post_aggregation_thresholding="
+            f"strategy must be PartitionSelectionStrategy.{_OURS}, got {describe(kind)}; in "
+            "PipelineDP, omit partition_selection_strategy= and post_aggregation_thresholding="
         )
     return partition_strategy(
         epsilon=epsilon,

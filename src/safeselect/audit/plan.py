@@ -95,7 +95,7 @@ class Stated:
     def flag(self, name: str) -> bool:
         """A parameter that is "yes" or "no"."""
         if self.text(name) not in ("yes", "no"):
-            raise ParameterError(f"{name} must be yes or no")
+            raise ParameterError(f"{name} must be 'yes' or 'no'")
         return self.text(name) == "yes"
 
     def copied(self, *names: str) -> dict[str, str]:
@@ -106,7 +106,7 @@ class Stated:
     def total(self) -> ApproximateDP:
         """A cost with delta."""
         if not isinstance(self.release.guarantee, ApproximateDP):
-            raise ParameterError("the release states no delta")
+            raise ParameterError("the release does not state a delta")
         return self.release.guarantee
 
     @property
@@ -155,7 +155,7 @@ def _of_scores(stated: Stated) -> Plan:
         more |= {"threshold": exact_text(threshold)}
     if name != stated.name:
         if not _DIGEST.fullmatch(stated.text("weights")) or (law.drawn == "again" and k > 1):
-            raise ParameterError("the release states no valid weights")
+            raise ParameterError("the weights that the release states are not valid")
         more |= stated.copied("weights")
     parameters = {**asked.recorded, **plan.stated, **more}
     return Plan(plan.guarantee, ((plan.each, plan.draws),), parameters)
@@ -197,16 +197,16 @@ def _of_measurement(stated: Stated) -> Plan:
     norm = "sensitivity_l1" if law == "discrete_laplace" else "sensitivity_l2_squared"
     change = rational(stated.text(norm), norm)
     if not isinstance(whole, (PureDP, ZeroConcentratedDP, GaussianDP)):
-        raise ParameterError(f"{release.mechanism} cannot have this guarantee")
+        raise ParameterError(f"{release.mechanism} cannot have the guarantee of the release")
     return _charged(stated, Law.of(whole, change).charge(stated.whole("values")))
 
 
 def _of_points(stated: Stated) -> Plan:
     release, asked, neighbours = stated.release, stated.release.labels, stated.text("neighbours")
     if neighbours != release.provenance.neighbours:
-        raise ParameterError("the noise does not match the neighbours")
+        raise ParameterError("the noise is for neighbours other than those that the release states")
     if not asked or not all(type(q) is Fraction and 0 <= q <= 1 for q in {*asked}):
-        raise ParameterError("the quantiles are not valid")
+        raise ParameterError("the quantiles of the release are not valid")
     grid = stated.copied("lowest", "highest", "step")  # compared with the points
     ties = stated.name.partition("_")[2] or "interval"
     treated = neighbours, stated.whole("max_contributions"), ties

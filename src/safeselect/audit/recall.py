@@ -93,7 +93,7 @@ def read_advisory(text: str) -> Advisory:
         affects, how = content.pop("affects"), content.pop("restated")
         content.pop("references", None)
         if content or not affects or not all(type(each) is str for each in texts.values()):
-            raise InputError("the advisory has an unknown or an empty field")
+            raise InputError("a field of the advisory is unknown, is empty or has the wrong type")
         conditions = [{name: _test(name, each[name]) for name in each} for each in affects]
         restated = None if how == "none" else {name: _how(name, how[name]) for name in how}
     except SafeSelectError:

@@ -67,8 +67,8 @@ STATEMENT = Command(
     "statement",
     "describe a release in words, for a report",
     declare("""
-RELEASE  file with a release in JSON
---plot FILE  also draw a figure and write it to FILE, such as release.png or release.svg
+RELEASE  file with a release in JSON format
+--plot FILE  also write a figure of the release to FILE, such as release.png or release.svg
 """),
     _state,
     """\
@@ -81,15 +81,15 @@ AUDIT = Command(
     "audit",
     "check a release against its ledger, a published head and a certificate of the code",
     declare("""
-RELEASE  file with a release in JSON, including its receipt
+RELEASE  file with a release in JSON format, including its receipt
 --log LOG required  ledger, or a log exported from it
 --head HEAD  head of the ledger, published after the release
 --certificate FILE  certificate written by safeselect verify --certificate
 --certificate-key HEX hex  public Ed25519 key that verifies a signed certificate
 --public-key HEX hex  public Ed25519 key of a signed ledger, as published by its owner
 --by TEXT  name of the auditor, shown on the page
---html  print an HTML page with the verdict, the budget and the limits of the audit
-| --json  print the same information as JSON
+--html  print an HTML page with the verdict, the budget and what the audit cannot show
+| --json  print the information of the HTML page in JSON format
 """),
     _run,
     """\

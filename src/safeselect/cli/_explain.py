@@ -30,7 +30,8 @@ from safeselect.ledger import Balance
 EXAMPLE = declare("""
 -n N integer  number of candidates in the example (default: 10 times K, but at least 100)
 --gap G  difference between the scores of the K best candidates and the scores of the others
---sensitivity S  largest change of any one score (default: 1, with --monotonic)
+--sensitivity S  largest change of any one score (if neither this option nor --range is passed: 1,
+    and --monotonic is assumed)
 | --range R  largest difference between the changes of two scores; replaces --sensitivity
 --monotonic  assume that no two scores move in opposite directions between neighbours
 """)
@@ -44,14 +45,14 @@ GROUPS = declare("""
 --known  assume that the set of candidates is public
 --mechanism NAME {permute_and_flip,exponential}  mechanism of the release; requires --known
 """)
-PER_USER = declare("--keys-per-user M integer  compare both --noise laws for users with M items")
+PER_USER = declare("--keys-per-user M integer  compare both --noise laws for M items per user")
 BUDGETED = (
     declare("""
 FILE optional  ledger; omit it if you pass --budget
 --scope NAME  scope of the ledger
---budget NUMBER several  budget without a ledger: epsilon, then optionally delta and own delta
+--budget NUMBER several  budget, if there is no ledger: epsilon, then optionally delta and own delta
 each release
---k-bar N integer  number of items considered in an unknown domain
+--k-bar N integer  assume an unknown domain in which the N items with the most users are considered
 """)
     + HOW_MANY
     + TOTAL
@@ -92,7 +93,7 @@ def _fits(options: argparse.Namespace) -> int:
     elif {asked.pop("rho"), asked.pop("mechanism")} == {None}:
         call = partial(unknown_domain_top_k, Counts({}, places="all"), k_bar=options.k_bar, **asked)
     else:
-        raise ParameterError("--k-bar requires --epsilon and --delta, not --rho or --mechanism")
+        raise ParameterError("--k-bar requires --epsilon and --delta; omit --rho and --mechanism")
     write(f"{balance}\n{balance.forecast(lambda scope: call(ledger=scope))}\n")
     return 0
 
@@ -115,19 +116,19 @@ EXPLAIN = Command(
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "compute how many users an item must have to appear in the output of safeselect top-k",
+    "compute how many users are required for an item to appear in the output of safeselect top-k",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "compute how many users an item must have to be released, for each value of --max-groups",
+    "for each value of --max-groups, compute how many users are required to release an item",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )
 EXPLAIN_KEYS = _planning(
     explain_keys,
-    "compute how many users an item must have to appear in the output of safeselect keys",
+    "compute how many users are required for an item to appear in the output of safeselect keys",
     (*DELTA, *CAPPED, *PER_USER),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )

@@ -31,17 +31,17 @@ PUBLIC_KEYS = declare("""
 """)
 SHOWN = PUBLIC_KEYS + declare("""
 --html  print a detailed HTML page for an auditor
-| --json  print the same information as JSON
+| --json  print the information of the HTML page in JSON format
 """)
 REASON = declare("--reason TEXT required  reason for the change, to be stated in the record")
 LINES = declare("LINES optional =-  file with the lines to add, or - for standard input")
 BUDGET = declare("""
 --unit UNIT required  unit of privacy, such as person
 --neighbours NAME required  definition of neighbours: add_remove, replace_one or your own words
---epsilon E  largest total epsilon of all releases of the scope
---delta D  largest total delta of all releases of the scope
---own-delta D  part of delta that is reserved for releases with their own delta (default: a quarter)
---rho R  largest total rho (zCDP) of all releases of the scope; replaces --epsilon
+--epsilon E  limit on the total epsilon of all releases in the scope
+--delta D  limit on the total delta of all releases in the scope
+--own-delta D  part of delta for releases with their own delta (default: a quarter; with --rho, all)
+--rho R  limit on the total rho (zCDP) of all releases in the scope; replaces --epsilon
 """)
 CEILING = declare("--ceiling N  largest epsilon or rho that approvers may set")
 APPROVERS = declare("""
@@ -65,7 +65,7 @@ CHARGED = declare("""
 ledger
 --ledger FILE  ledger file made with safeselect ledger create, or a PostgreSQL URL
 --scope NAME repeated  scope to charge; several scopes are charged together or not at all
---purpose TEXT  purpose of the release, for the record (default: the name of the command)
+--purpose TEXT  purpose of the release, stated in the record (default: the name of the command)
 --head HEAD  previously published head of the ledger
 """)
 

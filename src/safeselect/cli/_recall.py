@@ -14,7 +14,7 @@ from safeselect.ledger import Checker, correct, kept_records
 from safeselect.ledger.record import library
 from safeselect.release.page import shown
 
-ADVISORY = declare("ADVISORY  advisory file, such as one of docs/advisories/*.json")
+ADVISORY = declare("ADVISORY  file with an advisory, such as one of docs/advisories/*.json")
 LEDGERS = declare("LEDGER several  one or more ledgers or exported logs")
 
 
@@ -66,12 +66,12 @@ def _list(options: argparse.Namespace) -> int:
 _TOUCHES = {True: "affects", None: "affects some releases made with", False: "does not affect"}
 RECALL = Command(
     "recall",
-    "list the releases that an advisory affects, with their remaining guarantees",
+    "list the releases that an advisory affects, and the guarantees that still hold",
     ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
 Works offline and changes no ledger. A release is listed as possibly affected if its record does
-not settle the question. The exit code is 3 if any release is affected or possibly affected.
+not show whether it is affected. The exit code is 3 if any release is affected or possibly affected.
 
 For example: safeselect ledger recall advisory.json budget.db
 """,
@@ -90,7 +90,7 @@ For example: safeselect ledger correct advisory.json budget.db
 ADVISORIES = Command(
     "advisories",
     "list the advisories that affect the installed version",
-    declare("ADVISORY several  advisory files, such as docs/advisories/*.json"),
+    declare("ADVISORY several  files with advisories, such as docs/advisories/*.json"),
     _list,
     """\
 Works offline, with files such as those in docs/advisories. The exit code is 3 if any advisory

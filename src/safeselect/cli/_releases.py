@@ -46,18 +46,18 @@ TOTAL = declare("""
 """)
 GRID = declare("""
 --grid G  public step for rounding scores, such as a thousandth of the sensitivity
---on-grid  assert that each true score is a multiple of G, less than G/2 from the given score
+--on-grid  assert that each true score is a multiple of G, and less than G/2 from the given score
 --score-error E  upper bound on the difference between a score and its true value (default: G/2)
 """)
 MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: depends on the cost)
 """)
-COUNTER = declare("--rows N integer  public number of rows in FILE; warns if --delta exceeds 1/N")
+COUNTER = declare("--rows N integer  public number of rows in FILE, to warn if --delta exceeds 1/N")
 FORM = declare("""
 input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)
 --encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  CSV encoding; Windows programs often write cp1252
---ids {text,numbers}  compare user ids as text or as integers (ignoring blanks and leading zeros)
+--ids {text,numbers}  compare user ids as text, or as integers (ignoring blanks and leading zeros)
 --missing WORD repeated  treat WORD, such as "n/a", as a missing value
 --decimal MARK =.  decimal mark: . or , (default: .)
 --thousands MARK  thousands separator, such as "." (default: none)
@@ -75,7 +75,7 @@ COLUMNS = declare("""
 HOW_MANY = declare("-k K integer required  number of items to release")
 UNKNOWN = declare("""
 unknown domain
---k-bar N integer  number of items considered (default: 10 times K)
+--k-bar N integer  consider only the N items with the most users (default: 10 times K)
 --max-contributions D integer  count each user for at most D items, and print noisy counts; choose
     D without looking at the data
 """)
@@ -112,14 +112,14 @@ ONE = declare("-k K integer =1  number of candidates to release (default: 1)")
 CHOSEN = (*ONE, *TOTAL, *MECHANISM, *SENSITIVITY, *GRID)
 DELTA = declare("--delta D required  total delta, such as 1e-9")
 CAPPED = declare("""
---max-partitions D integer =1  count each user for at most D items, which share epsilon (default:
-    1); choose D without looking at the data
+--max-partitions D integer =1  count each user for at most D items (default: 1), which share
+    epsilon; choose D without looking at the data
 --pre-threshold T integer =1  never show an item with fewer than T users
 --with-counts  also print the noisy number of users of each item, at no extra cost
 """)
 WEIGHED = declare("""
 --noise LAW {table,gaussian} =table  law of the noise; gaussian is for users with many items
-    (explain-keys --keys-per-user compares both)
+    (to compare both laws, use explain-keys --keys-per-user)
 """)
 KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *WEIGHED, *COUNTER)
 POINTS = declare("""
@@ -143,9 +143,9 @@ VALUES = declare("""
 --label COL required  column that contains the names of the values; these names must be public
 --value COL required  column that contains the values, which must be integers
 """)
-JSON = declare("--json  print the result as JSON")
+JSON = declare("--json  print the result in JSON format")
 PRINTED = declare("""
---json  print the release as JSON
+--json  print the release in JSON format
 | --csv  print all columns as CSV, including the bounds of noisy numbers
 | --table  print all columns as a readable table
 --quiet  print errors and warnings, but no notes
@@ -290,8 +290,8 @@ def _facts(result: Release, users: str) -> Iterator[str]:
         yield f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}"
 
 
-_AS_WRITTEN = "ids are compared as written (safeselect look shows their forms)"
-_NOTHING = "this is not an error; with a larger epsilon or delta, rarer items appear"
+_AS_WRITTEN = "ids are compared as written (see safeselect look)"
+_NOTHING = "this is not an error; with a larger epsilon or delta, rarer items can appear"
 
 
 def how_to_read(result: Release) -> Iterator[str]:
@@ -337,12 +337,12 @@ def _command(
 
 LOOK = Command(
     "look",
-    "inspect a file before a release; the output is private, NOT FOR PUBLICATION",
+    "inspect a file before a release; the output shows unprotected data: NOT FOR PUBLICATION",
     (*FILE, *LOOKED, *JSON, *FORM),
     _look,
     """\
-Prints how user ids, numbers, dates and missing values are written, and which options read them. The
-commands that make releases do not detect these forms. Without --ids, they compare ids as written.
+Prints how user ids, numbers, dates and missing values are written, and which options read them. A
+release does not detect these options; without --ids, for example, it compares ids as written.
 
 For example: safeselect look trips.csv --user rider
 """,
@@ -351,9 +351,9 @@ TOP_K = _command(
     "top-k",
     "release the items with the most distinct users",
     """\
-By default, the candidates are the items in FILE (an unknown domain). This list is private, so
---delta bounds the probability of showing an item that only one user has. The output
-columns are separated by tabs. A group without items has no line.
+By default, the candidates are the items in FILE (an unknown domain). The set of
+these items is private, so --delta bounds the probability of showing an item that only one user has.
+The output columns are separated by tabs. A group without items has no line.
 
 For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 1 --delta 1e-9
 """,
@@ -375,10 +375,10 @@ safeselect select scores.csv --label city --score trips -k 3 --sensitivity 1 --m
 )
 KEYS = _command(
     "keys",
-    "release as many items of a file as privacy allows",
+    "release the items of a file that have enough users",
     """\
-Each item is kept with the largest probability that privacy allows. The output is in alphabetical
-order. For the k items with the most users, use safeselect top-k.
+By default, an item is kept with the largest probability that its share of the cost allows. The
+output is in alphabetical order. For the k items with the most users, use safeselect top-k.
 
 For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
 """,
@@ -402,7 +402,7 @@ MEASURE = _command(
     "measure",
     "release values from a file, such as counts or sums, with noise",
     """\
-The names of the values and their number must be public.
+The names of the values must be public, and so must the number of values.
 
 For example, if each patient counts in at most 2 wards:
 safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1

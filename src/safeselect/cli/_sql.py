@@ -15,7 +15,7 @@ OPTIONS = declare(f"""
 --table NAME  table, or SCHEMA.TABLE
 --item COL  column that contains the items, as integers or text
 --user COL  column that identifies the user of each row, as integers or text
---places integer  number of largest counts to return, such as k_bar + 1 (default: all)
+--places integer  how many of the largest counts to return, such as k_bar + 1 (default: all)
 --max-contributions integer  count each user for at most this many items (default: all)
 """)
 
@@ -39,7 +39,7 @@ def _run(options: argparse.Namespace) -> int:
 
 SQL = Command(
     "sql",
-    "print an SQL statement that counts users in a database",
+    "print an SQL statement that counts the distinct users of each item in a database",
     OPTIONS,
     _run,
     """\

@@ -45,7 +45,7 @@ def expected_error(
     on_grid: bool = False,
     score_error: Number | None = None,
 ) -> Fraction:
-    """Return the expected loss of `top_k` on synthetic scores, in score units.
+    """Return the loss in score that is expected if `top_k` chooses from synthetic scores.
 
     k of n candidates have the score `gap`; all others have 0. The loss is the sum of the k best
     scores minus the sum of the chosen scores, that is, `gap` for each of the k best that is missed.
@@ -131,7 +131,8 @@ def explain(
     score_error: Number | None = None,
     budget: Budget | Balance | None = None,
 ) -> Explanation:
-    """Return a table of the cost and the expected error of each mechanism of `top_k`.
+    """Return a table of the cost and the expected error of each mechanism of `top_k` except
+    "laplace".
 
     The scores are synthetic: n candidates, k of which score higher than the others by `gap`. By
     default the scores are counts of users, with sensitivity 1 and monotonic changes. No data are
@@ -203,7 +204,7 @@ def _forecasts(
 ) -> tuple[str, tuple[tuple[str, ...], ...]]:
     """How many calls of each mechanism a budget takes; nothing is charged or drawn."""
     if not isinstance(budget, (Budget, Balance)):
-        raise ParameterError(f"budget must be a Budget or a balance, got {describe(budget)}")
+        raise ParameterError(f"budget must be a Budget or a Balance, got {describe(budget)}")
     balance = Balance.fresh(budget) if isinstance(budget, Budget) else budget
     rows: list[tuple[str, ...]] = [("mechanism", "releases")]
     for name in MECHANISMS:

@@ -40,12 +40,13 @@ def estimate_fixed_from_gaps(
     variance_ratio: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return the best linear unbiased estimates of the k winners' scores, in order.
+    """Return linear estimates of the k winners' scores, in order, as if the winners were fixed in
+    advance.
 
-    They are unbiased and best for candidates that are fixed in advance. But the noise also
-    determined which candidates won, and in which order. If winners lead by little compared with the
-    noise, this selection bias can more than double the mean squared error. Then use
-    `estimate_from_gaps`, which detects it.
+    For candidates that are fixed in advance, these are the best linear unbiased estimates. But the
+    noise also determined which candidates won, and in which order. If winners lead by little
+    compared with the noise, this selection bias can more than double the mean squared error. Then
+    use `estimate_from_gaps`, which detects this bias.
 
     Method: each winner's score has two estimates: its own measurement, and the mean of all k
         measurements, each moved by the gaps in between.  The result averages the two with the
@@ -90,7 +91,8 @@ def estimate_from_threshold(
     variance_ratio: Number,
     gap_grid: Number | None = None,
 ) -> Fraction:
-    """Return an estimate that combines a measurement with the threshold and the gap.
+    """Return an estimate of a value that was answered "above", from a measurement, the threshold
+    and the gap.
 
     It is the average of the measurement and threshold + gap, weighted by inverse variances.
 
@@ -126,7 +128,7 @@ def estimate_from_threshold(
 
 
 def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Fraction:
-    """Return the ratio of the selection's noise variance to that of a Laplace measurement.
+    """Return the variance of the noise in a selection, divided by that of a Laplace measurement.
 
     For `estimate_fixed_from_gaps`, with half of the cost spent on the selection and half on
     measuring k counts, it is 1/2 (exponential) or 1 (Laplace) if monotonic, and 2 or 4 if not.
@@ -156,11 +158,10 @@ def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Frac
 
 
 def error_ratio(k: object, variance_ratio: Number) -> Fraction:
-    """Return the relative variance of an estimate from gaps.
+    """Return the variance of a linear estimate from gaps, divided by that of a measurement alone.
 
-    It is the ratio to the variance of a measurement alone.
-
-    (1 + k lambda) / (k + k lambda) for lambda = variance_ratio (Ding et al. 2023, Corollary 1).
+    It is (1 + k lambda) / (k + k lambda), where lambda = variance_ratio (Ding et al. 2023,
+    Corollary 1).
 
     Example:
         >>> from safeselect.estimates import error_ratio
@@ -173,11 +174,9 @@ def error_ratio(k: object, variance_ratio: Number) -> Fraction:
 
 
 def threshold_error_ratio(variance_ratio: Number) -> Fraction:
-    """Return the relative variance of an estimate from a threshold.
+    """Return the variance of an estimate from a threshold, divided by that of a measurement alone.
 
-    It is the ratio to the variance of a measurement alone.
-
-    rho / (1 + rho) for rho = variance_ratio.
+    It is rho / (1 + rho), where rho = variance_ratio.
 
     Example:
         >>> from safeselect.estimates import threshold_error_ratio
@@ -225,7 +224,7 @@ def estimate_from_gaps(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return estimates of the scores of the k winners.
+    """Return estimates of the k winners' scores, which combine measurements and gaps.
 
     The estimates are robust against the bias of gaps.
 
@@ -282,9 +281,8 @@ def error_from_gaps(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> Fraction:
-    """Return the estimated mean squared error of `estimate_from_gaps`.
-
-    It is the average over the winners.
+    """Return an estimate of the mean squared error of `estimate_from_gaps`, averaged over the
+    winners.
 
     Method: Stein's estimate of risk for each weight, no less than the error where all gaps are
         right.  In the simulation of `docs/measured.md` its mean was 0.9 to 1.5 times the true
@@ -311,7 +309,7 @@ def intervals_from_gaps(
     gap_grid: Number | None = None,
     alpha: Number = "0.05",
 ) -> tuple[tuple[Fraction, Fraction], ...]:
-    """Return a conservative interval (low, high) around each estimate.
+    """Return a conservative interval (low, high) around each estimate of `estimate_from_gaps`.
 
     Coverage is measured, not proved, and averaged over the winners: see `docs/measured.md`. At
     alpha=0.05 it was 95 to 99 %. It is largest if the gaps are right, and smallest if the noise
@@ -382,7 +380,7 @@ def estimate_from_answers(
     measured = read_released_list(measurements, "measurements")
     heights = [read_gap(gap) for gap in read_released_list(gaps, "gaps")]
     if not measured or len(measured) != len(heights):
-        raise ParameterError("pass at least one gap, and one gap for each measurement")
+        raise ParameterError("pass at least one measurement, and one gap for each measurement")
     high = [centred(each, gap_grid) for each in heights]
     order = sorted(range(len(high)), key=lambda place: -high[place])
     placed = tuple(measured[place] for place in order), tuple(high[place] for place in order)

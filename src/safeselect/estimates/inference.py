@@ -64,7 +64,7 @@ def gap_confidence_bound(
     value_rate: Number,
     noise: Literal["exponential", "laplace"],
 ) -> Fraction:
-    """Return a lower confidence bound for a value above the threshold.
+    """Return a lower confidence bound for a value that was answered "above".
 
     The bound is threshold + gap - t, where t is a noise quantile. Its confidence is marginal,
     not conditional.

@@ -41,9 +41,9 @@ Column = list[Fraction | int | str | None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The results for one value of epsilon.
+    """The expected result of a call, computed from public numbers alone.
 
-    With groups, the results are for one value of `max_groups`, too.
+    A plan is for one value of epsilon and, with groups, for one value of `max_groups`.
 
     Attributes:
         epsilon: total cost.
@@ -93,9 +93,9 @@ _SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """Plans for several values of epsilon, in the given order.
+    """A table of the expected results of calls that differ in epsilon or in another parameter.
 
-    `print` shows the plans as a table.
+    Each row is a `Plan`. `print` shows the table.
 
     Attributes:
         title: one line that describes the query.
@@ -108,7 +108,7 @@ class Plans:
     legend: str
 
     def best(self, epsilon: Number | None = None) -> Plan:
-        """Return the plan with the smallest number of required users.
+        """Return the plan that requires the fewest users.
 
         Ties are broken in favour of more groups.
 
@@ -120,14 +120,14 @@ class Plans:
         """
         asked = {plan.epsilon for plan in self.plans}
         if epsilon is None and len(asked) > 1:
-            raise ParameterError("several epsilons were given; call best(epsilon=...)")
+            raise ParameterError("several epsilons are compared; call best(epsilon=...)")
         chosen = min(asked) if epsilon is None else rational(epsilon, "epsilon")
         if chosen not in asked:
-            raise ParameterError(f"epsilon must be one of those given, got {describe(epsilon)}")
+            raise ParameterError(f"epsilon must be one of the epsilons, got {describe(epsilon)}")
         return _best(plan for plan in self.plans if plan.epsilon == chosen)
 
     def to_dict(self) -> dict[str, Column]:
-        """Return the columns of the plans, with exact numbers."""
+        """Return the table as a dict from the names of columns to lists, with exact numbers."""
         columns = {name: [getattr(plan, name) for plan in self.plans] for name in _SHOWN}
         return {name: column for name, column in columns.items() if column[0] is not None}
 
@@ -175,7 +175,10 @@ def explain_items(
     with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans:
-    """Return how many users an item must have to be shown, for several values of epsilon.
+    """Return, for each given epsilon, the lead in users with which an item is released with
+    probability 0.95.
+
+    This is the lead over the item in place k_bar + 1, or over 0 if there is no such item.
 
     Args:
         k, k_bar, delta, max_contributions, with_counts: as for `tables.top_items`.
@@ -259,7 +262,8 @@ def explain_keys(
     with_counts: bool = False,
     keys_per_user: int | Mapping[int, int] | None = None,
 ) -> Plans:
-    """Return how many users a key must have to be kept, for several values of epsilon.
+    """Return, for each given epsilon, the number of users with which a key is kept with probability
+    0.95.
 
     With `keys_per_user` it compares the two laws of `tables.select_keys`. The facts are public, and
     no data is read. For each `noise` the result has the cap with which a key needs the fewest
@@ -323,7 +327,7 @@ def _both_laws(epsilons: Iterable[Number], delta: Number, shares: Mapping[int, F
                     tried.append(Plan(total.epsilon, users, noise=noise, max_partitions=cap))
             plans += [_best(tried)] if tried else []
     if not plans:
-        raise ParameterError("neither noise law keeps keys at this cost; use a larger epsilon")
+        raise ParameterError("at this cost, neither noise law keeps a key; use a larger epsilon")
     return Plans(
         f"keys, users as stated: {_listed(shares)}, delta = {rounded_text(totals[0].delta)}",
         tuple(plans),
@@ -370,7 +374,7 @@ def explain_groups(
     max_contributions: int | None = None,
     mechanism: str | None = None,
 ) -> Plans:
-    """Compare values of `max_groups`.
+    """Compare values of `max_groups`, the largest number of groups in which a user is counted.
 
     The comparison uses *public* facts and reads no data.
 

@@ -119,7 +119,7 @@ def integer(value: object, name: str, *, minimum: int, maximum: int, limit: str 
         )
     number: int = plain(value)
     if not minimum <= number <= maximum:
-        limits = f"between {minimum} and {maximum}" if maximum >= minimum else "impossible here"
+        limits = f"between {minimum} and {maximum}" + ", which is impossible" * (maximum < minimum)
         why = f"; {maximum} is {limit}" if limit else ""
         raise ParameterError(f"{name} must be {limits}, got {describe(number)}{why}")
     return number

@@ -119,7 +119,7 @@ def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason
     budget = checker.balance(name).budget
     limits = budget.terms.limits
     if limit not in limits:
-        raise ParameterError(f"scope {name!r} limits {', '.join(limits)}, not {describe(limit)}")
+        raise ParameterError(f"scope {name!r} limits {' and '.join(limits)}, not {describe(limit)}")
     if after <= limits[limit]:
         raise ParameterError(f"{limit} of scope {name!r} is already {limits[limit]}")
     caps = budget.at(limit, after).caps  # refuses what is above the ceiling
@@ -132,7 +132,7 @@ def unapproved(decide: Decide) -> Decide:
     def decided(checker: Checker) -> Written:
         if checker.approvers is not None:
             raise ParameterError(
-                "approvers must sign every new scope and raised limit; use ledger.propose"
+                "approvers must sign every new scope and every raised limit; use ledger.propose"
             )
         return decide(checker)
 
@@ -164,8 +164,8 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
             since, _ = (content.pop(name, "") for name in ("since", "until"))
             if content.get("ledger") != checker.ledger or since != checker.changed:
                 raise ParameterError(
-                    "the proposal is for another ledger, or scopes or limits have changed since; "
-                    "make a new proposal"
+                    "the proposal is for another ledger, or the scopes, limits or keys of its "
+                    "ledger have changed since; make a new proposal"
                 )
             approvers.check(content, since, signed, checker.count, "the proposal")
             kind = content.pop("kind", "")
@@ -209,7 +209,7 @@ def rotate(book: Book, key: object, approvals: object) -> None:
         if book.signer is None or not is_key(book.signer, checker.signer):
             raise ParameterError(
                 "the current key must sign the handover; open the ledger with this key as "
-                "signer= or, if the key is lost, pass approvals of a proposal of propose.key"
+                "signer= or, if the key is lost, pass approvals of a proposal from propose.key"
             )
         place: dict[str, Content] = {"seq": str(checker.count), "previous": checker.last}
         message = handover_message({**content, **place, "ledger": checker.ledger})
@@ -248,7 +248,7 @@ _TEST = b"safeselect/key test"
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """An object that creates proposals for approvers to sign.
+    """An object whose methods create proposals for approvers to sign.
 
     A proposal takes effect only after approvers have signed it.
 
@@ -260,7 +260,7 @@ class Proposals:
     _records: int = 1000
 
     def within(self, records: int) -> Proposals:
-        """Return proposals that expire after this number of further records.
+        """Return an object whose proposals expire after the given number of further records.
 
         The default is 1000.
 
@@ -277,7 +277,7 @@ class Proposals:
         return self._of(add_scope(name, budget, max_refusals))
 
     def limit(self, name: str, *, limit: str, to: Number, reason: str) -> Proposal:
-        """Return a proposal to raise a limit of a budget.
+        """Return a proposal to raise one limit of a scope's budget.
 
         The new value must not exceed the ceiling of the budget. Unit, neighbours, orders, weights
         and the share of own deltas never change.

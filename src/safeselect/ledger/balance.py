@@ -56,7 +56,7 @@ _MOST_BLOCKS = 10_000
 
 @dataclass(frozen=True, slots=True, init=False)
 class Budget:
-    """The limit on the total cost of all releases of one scope.
+    """A limit on the total cost of all releases that are charged to one scope of a ledger.
 
     - With `epsilon`, the epsilons of pure guarantees add up.
     - With `epsilon` and `delta`, every kind of release is allowed, and (epsilon, delta) holds for
@@ -149,11 +149,14 @@ class Budget:
 
     @property
     def caps(self) -> Amounts:
-        """The cap on the sum of each amount; amounts without a cap are not used."""
+        """A dict from the name of each limited amount to the cap on its total.
+
+        Amounts without a cap are not used.
+        """
         return dict(self._caps)
 
     def at(self, limit: str, value: Fraction) -> Budget:
-        """Return the budget with one limit raised, at most to its ceiling.
+        """Return a copy of the budget with one limit raised, at most to the ceiling of this limit.
 
         Raises:
             ParameterError: the budget has no such limit, the value does not raise it, or it exceeds
@@ -171,7 +174,7 @@ class Budget:
         return self._copy(terms, decision.caps(terms))
 
     def stating(self, caps: object, where: str) -> Budget:
-        """Return the budget with the caps that a record states.
+        """Return a copy of the budget with the caps that a record states.
 
         These caps apply to the charges of the scope.
 
@@ -188,7 +191,7 @@ class Budget:
     def price(
         self, guarantee: AnyGuarantee, parts: Iterable[tuple[AnyGuarantee, int]] = ()
     ) -> Amounts:
-        """Return the amounts that a release adds to the totals, rounded up.
+        """Return the amounts, rounded up, that a release adds to the totals of the budget.
 
         The price is fixed before the draw and depends only on public facts: the guarantee of the
         release and those of its parts. For each amount, the smaller of the two bounds is used.
@@ -259,14 +262,14 @@ class Budget:
         return allows(self._caps, price, add(total, price))
 
     def numbers(self) -> str:
-        """Return the numbers of the budget, such as "(1, 0.000001)" or "rho 0.1"."""
+        """Return the limits of the budget as text, such as "(1, 0.000001)" or "rho 0.1"."""
         limits = self.terms.limits
         if "epsilon" in limits and "delta" in limits:
             return f"({', '.join(map(rounded_text, limits.values()))})"
         return ", ".join(f"{name} {rounded_text(value)}" for name, value in limits.items())
 
     def statement(self) -> str:
-        """Return the promise for all releases of the scope together.
+        """Return, in words, what the budget promises for all releases of a scope together.
 
         The text includes the conditions of the promise.
         """
@@ -287,7 +290,7 @@ class Budget:
         return f"{self.numbers()} {kind}"
 
     def as_record(self) -> dict[str, Content]:
-        """Return the budget as it is written in a record."""
+        """Return the budget in the form in which a ledger records it."""
         terms = self.terms
         stated: dict[str, Content] = {
             **exact_texts(terms.limits),
@@ -306,7 +309,9 @@ class Budget:
 
     @classmethod
     def of(cls, content: object) -> Budget:
-        """Read a budget that `as_record` wrote. Its orders and weights are read, not chosen again.
+        """Return the budget that is described by a result of `as_record`.
+
+        The orders and weights of the budget are read, not chosen again.
 
         Raises:
             LedgerDamaged: the content is something else.
@@ -405,7 +410,7 @@ def _read_blocks(blocks: object, per: object, unit: str) -> tuple[str, ...]:
     if per != "":
         raise ParameterError(f"per must be 'month', got {describe(per)}")
     if len(set(names)) != len(names) or len(names) > _MOST_BLOCKS or any("/" in x for x in names):
-        raise ParameterError(f"blocks must be at most {_MOST_BLOCKS} different names without '/'")
+        raise ParameterError(f"blocks must be at most {_MOST_BLOCKS} distinct names without '/'")
     return names
 
 
@@ -417,10 +422,10 @@ def _months(ends: tuple[str, ...], unit: str) -> tuple[str, ...]:
             f"unit='person{_MONTH}', or omit per"
         )
     if len(ends) != 2 or not all(map(_MONTH_FORM.fullmatch, ends)):
-        raise ParameterError("per='month' requires months, such as blocks=('2026-01', '2026-12')")
+        raise ParameterError("per='month' requires two months, as in blocks=('2026-01', '2026-12')")
     first, last = (int(each[:4]) * 12 + int(each[5:]) - 1 for each in ends)
     if not 0 <= last - first < _MOST_BLOCKS:
-        raise ParameterError("the last month must not be before the first month")
+        raise ParameterError(f"the months must be in order and fewer than {_MOST_BLOCKS} apart")
     return tuple(f"{each // 12:04}-{each % 12 + 1:02}" for each in range(first, last + 1))
 
 
@@ -661,7 +666,7 @@ def check_price(record: Fields, budgets: Mapping[str, Budget]) -> None:
         guarantee, _ = read_part({"count": "1", "each": record["guarantee"]})
         parts = tuple(map(read_part, record["parts"]))
     except InputError:
-        raise LedgerDamaged(f"{where} states no guarantee") from None
+        raise LedgerDamaged(f"{where} does not state a guarantee") from None
     for each in record["charges"]:
         paid = read_numbers(each["charge"], where)
         terms = budgets[each["scope"]].terms
@@ -694,14 +699,14 @@ def raised(
         after = read_limit(record["after"], where)
         is_raised = record["before"] == str(balance.max_refusals) and not record["caps"]
         if not is_raised or after <= balance.max_refusals:
-            raise LedgerDamaged(f"{where} does not raise the current limit")
+            raise LedgerDamaged(f"{where} does not raise the limit from its current value")
         return {record["scope"]: replace(balance, max_refusals=after)}
     terms = balance.budget.terms.limits
     if not is_approved or limit not in terms:
         raise LedgerDamaged(f"{where} raises a limit that cannot be raised")
     new = read_numbers({limit: record["after"]}, where)[limit]
     if record["before"] != exact_text(terms[limit]):
-        raise LedgerDamaged(f"{where} does not raise the current limit")
+        raise LedgerDamaged(f"{where} does not raise the limit from its current value")
     try:
         budget = balance.budget.at(limit, new).stating(record["caps"], where)
     except ParameterError:
@@ -717,7 +722,7 @@ def read_limit(written: object, where: str) -> int:
     """
     count = read_numbers({"count": written}, where)["count"]
     if count.denominator != 1 or not 1 <= count <= _LARGEST:
-        raise LedgerDamaged(f"{where} has a count that is out of bounds")
+        raise LedgerDamaged(f"{where} has a count that is out of range")
     return int(exact_text(count))
 
 

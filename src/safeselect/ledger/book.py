@@ -420,7 +420,7 @@ class Book:
     def make(self, id_: str, first: Sequence[Written]) -> None:
         """Write the first records: the ledger's, and one for each scope."""
         if self._witness is not None and self._witness.ask() is not None:
-            raise LedgerError("the witness already has a ledger; each ledger needs its own witness")
+            raise LedgerError("the witness already has a ledger; use another witness")
 
         def work(journal: Journal) -> Known:
             known = Known(Checker(self.public_keys))
@@ -444,7 +444,7 @@ class Book:
             first = Checker()
             first.check(row.body, row.hash, row.signature)
             if self.signer is not None and not first.signer:
-                raise ParameterError("signer is not the signer that created the ledger")
+                raise ParameterError("the ledger was created without a signer; omit signer=")
         self._published = head
         if self._witness is not None and self._witness.ask() is None and head is None:
             # Nothing would tell the ledger from any older copy.

@@ -80,15 +80,15 @@ class Terms:
         if len(stated) != 1 or stated[0] <= 0:
             raise ParameterError("a budget requires a positive epsilon or a positive rho")
         if not 0 <= self.own_delta <= self.delta < 1:
-            raise ParameterError("own_delta must be from 0 to delta, and delta must be below 1")
+            raise ParameterError("own_delta must be between 0 and delta, and delta must be below 1")
         if self.epsilon is None and self.own_delta != self.delta:
             raise ParameterError("with rho, own_delta must equal delta")
         if len(self.weights) != len(self.excesses) or bool(self.excesses) != (self.rest > 0):
-            raise ParameterError("orders require weights, and remainders of delta require orders")
+            raise ParameterError("pass a weight per order, and orders exactly if own_delta < delta")
         if any(each <= 0 for each in self.excesses + self.weights) or sum(self.weights) > 1:
-            raise ParameterError("orders must be above 1; positive weights must sum to at most 1")
+            raise ParameterError("orders must exceed 1; weights must be positive, their sum <= 1")
         if len(set(self.excesses)) != len(self.excesses):
-            raise ParameterError("the orders of a budget must differ")
+            raise ParameterError("the orders of a budget must be distinct")
 
     @classmethod
     def of(
@@ -107,7 +107,7 @@ class Terms:
         if delta == own:
             return cls(epsilon=epsilon, delta=delta, own_delta=own)
         if epsilon <= 0 or not 0 <= own < delta < 1:  # before a logarithm is asked for
-            raise ParameterError("epsilon must be positive, and 0 <= own_delta < delta < 1")
+            raise ParameterError("epsilon must be positive; 0 <= own_delta < delta < 1 must hold")
         first = _first_excess(epsilon, WEIGHTS[0] * (delta - own))
         excesses = tuple(times * first for times in _MULTIPLES)
         return cls(epsilon, None, delta, own, excesses, WEIGHTS)

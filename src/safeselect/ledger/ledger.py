@@ -69,7 +69,7 @@ def read_hook(hook: object) -> OnEvent | None:
 
 @final
 class Ledger:
-    """A durable privacy budget.
+    """A durable record of releases and their costs, which enforces privacy budgets.
 
     Create a ledger with `Ledger.create`, and open it later with `Ledger.open`, which never creates
     one: a missing file is not a new budget. Threads, processes and forked children can use the same
@@ -97,7 +97,7 @@ class Ledger:
         witness: Witness | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
-        """Create a ledger.
+        """Create a ledger with the given budgets.
 
         Args:
             place: a path on a local disk where there is no file yet, ":memory:", or your own store.
@@ -148,7 +148,7 @@ class Ledger:
         witness: Witness | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
-        """Open an existing ledger, and check every record.
+        """Open an existing ledger, and check all of its records.
 
         A `with` block closes it at the end.
 
@@ -177,7 +177,7 @@ class Ledger:
         return cls(book)
 
     def close(self) -> None:
-        """Close the store.
+        """Close the store in which the records of the ledger are kept.
 
         Close sessions first, because closing a session writes a record.
         """
@@ -199,12 +199,15 @@ class Ledger:
 
     @property
     def id(self) -> str:
-        """The identity of the ledger: 32 hexadecimal digits."""
+        """The ID of the ledger, as 32 hexadecimal digits."""
         return self._book.id
 
     @property
     def head(self) -> str:
-        """The position and hash of the last record. Publish them where nobody can change them."""
+        """The head of the ledger, that is, the position and the hash of its last record.
+
+        Publish the head where nobody can change it.
+        """
         return self._book.state(lambda checker: checker.head)
 
     def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
@@ -216,7 +219,7 @@ class Ledger:
         self._book.write(unapproved(add_scope(name, budget, max_refusals)))
 
     def reopen(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> None:
-        """Reopen a scope that was closed by refusals.
+        """Reopen a scope that was closed because of too many refusals.
 
         This method requires a ledger without approvers. In other ledgers, use `propose`.
 
@@ -235,11 +238,11 @@ class Ledger:
 
     @property
     def propose(self) -> Proposals:
-        """An object that proposes new scopes and raised limits for approvers to sign."""
+        """An object whose methods create proposals for approvers to sign."""
         return Proposals(self._book)
 
     def enact(self, proposal: Proposal, approvals: Iterable[Mapping[str, str]]) -> None:
-        """Record a change that the approvers have signed.
+        """Record a change that enough approvers have signed.
 
         Args:
             proposal: the proposal, or `Proposal(text)`.
@@ -252,7 +255,7 @@ class Ledger:
         enact(self._book, proposal, approvals)
 
     def rotate(self, key: Signer, approvals: Iterable[Mapping[str, str]] = ()) -> None:
-        """Replace the signing key.
+        """Replace the key that signs the records of the ledger.
 
         Open the ledger with the old key as `signer=` first.
 
@@ -267,7 +270,7 @@ class Ledger:
         rotate(self._book, key, approvals)
 
     def scope(self, name: str, *, unit: str, neighbours: str, purpose: str) -> Scope:
-        """Return a scope, which mechanisms accept as `ledger=`.
+        """Return a scope of the ledger, which mechanisms accept as `ledger=`.
 
         Args:
             name: the scope to charge.
@@ -293,11 +296,12 @@ class Ledger:
         return self._book.state(lambda checker: checker.balance(asked))
 
     def scopes(self) -> dict[str, Balance]:
-        """Return the balance of every scope, by name."""
+        """Return a dict from the name of each scope to its balance."""
         return self._book.state(lambda checker: dict(checker.scopes))
 
     def request(self, request: str) -> Request | None:
-        """Return the charge and the outcome of a request, or None if nothing was charged.
+        """Return the charge and the outcome of a request, or None if nothing was charged for the
+        request.
 
         Args:
             request: identity of the request, as it was passed to `asked`.
@@ -309,7 +313,7 @@ class Ledger:
         return self._book.state(lambda checker: checker.requests.get(id_))
 
     def finish(self, charge: int, salt: bytes, output: str) -> Receipt:
-        """Record the release of an answer that is in the outbox.
+        """Record the release of an answer that an outbox has received.
 
         Show the answer only after this method returns.
 
@@ -331,7 +335,7 @@ class Ledger:
         return finish_request(self._book, place, output, salt)
 
     def records(self, checker: Checker | None = None) -> Iterator[Record]:
-        """Check and yield all records, oldest first.
+        """Check the records of the ledger one by one, oldest first, and yield each of them.
 
         Records that are written after the first read are left out.
 
@@ -347,9 +351,9 @@ class Ledger:
             yield check(body, hash_, signature)
 
     def check(self, *, head: str | None = None, public_keys: Collection[bytes] = ()) -> Checker:
-        """Check every record, and return the checker.
+        """Check every record of the ledger, and return an object with the balance of every scope.
 
-        The checker has the balance of every scope.
+        The object is a `Checker`. Its `scopes` attribute has the balances.
 
         Args:
             head: a head that was published earlier. Without it, the removal of the last records

@@ -146,7 +146,7 @@ def read_numbers(content: object, what: str) -> dict[str, Fraction]:
         LedgerDamaged: it is not an object of numbers in their canonical spelling.
     """
     if not isinstance(content, dict):
-        raise LedgerDamaged(f"{what} is not a JSON object of numbers")
+        raise LedgerDamaged(f"{what} is not a JSON object whose values are numbers")
     return {name: _read_number(written, what) for name, written in content.items()}
 
 
@@ -197,7 +197,7 @@ def utc_now(clock: Clock) -> str:
     try:
         now = datetime.fromtimestamp(max(0, time_ns() // 10**9), UTC)
     except (ValueError, OverflowError, OSError):
-        raise LedgerError("set the system clock; its year must have four digits") from None
+        raise LedgerError("set the system clock, because the year must have four digits") from None
     return _stated(now, clock)
 
 
@@ -403,7 +403,7 @@ def read_record(body: str, where: str, *, is_ours: bool = False) -> Fields:
     if kind == "charged":
         _check_charged(record, where)
     elif kind == "aborted" and record["reason"] not in _REASONS:
-        raise LedgerDamaged(f"{where} has a reason other than {', '.join(_REASONS)}")
+        raise LedgerDamaged(f"{where} has a reason that is not one of {', '.join(_REASONS)}")
     elif kind == "corrected" and not all(
         type(each) is str and _COUNT.fullmatch(each) for each in record["charges"]
     ):

@@ -128,7 +128,7 @@ Outcome = Literal["released", "settled", "aborted"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The charge and the outcome of a request.
+    """What a ledger has recorded about a request: its charge and its outcome.
 
     Attributes:
         charge: position of the record of the charge.
@@ -329,8 +329,8 @@ class Checker:
         for name in self.scopes:
             if name.startswith(f"{scope}/"):
                 raise ParameterError(
-                    f"scope {scope!r} has a budget for each block or month; name the scopes that "
-                    f"the release reads, such as {name!r}, and join several scopes with &"
+                    f"scope {scope!r} has a budget for each block or month; name the scope of each "
+                    f"that the release reads, such as {name!r}, and join several scopes with &"
                 )
         also = did_you_mean(scope, self.scopes)
         raise ParameterError(f"this ledger has no scope {scope!r}{also}")
@@ -377,7 +377,7 @@ class Checker:
         if record["seq"] != str(self.count) or record["previous"] != self.last:
             raise LedgerDamaged(f"{where} does not follow the previous record")
         if (record["kind"] == "created") != (self.count == 0):
-            raise LedgerDamaged(f"{where} has a kind that is not allowed here")
+            raise LedgerDamaged(f"{where} is of a kind that is not allowed at this position")
         if self.count == 0:
             self.keys.check_first(row, record["signer"], where)
             if "approvers" in record:

@@ -132,7 +132,7 @@ def repair(
     head: str | None = None,
     witness: Witness | None = None,
 ) -> Path:
-    """Make a damaged file usable.
+    """Make a damaged ledger file usable again.
 
     Everything after the last valid line is moved to another file.
 

@@ -134,7 +134,7 @@ class Pending:
     salt: bytes = field(default_factory=partial(os.urandom, SALT_BYTES), repr=False, compare=False)
 
     def check_open(self) -> None:
-        """Raise an error if a scope is closed.
+        """Raise an error if a scope to which the release was charged is closed.
 
         A session calls this method before it reads a value.
 
@@ -150,7 +150,7 @@ class Pending:
         standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
 
     def released(self, output: str, salt: bytes | None = None) -> Receipt:
-        """Record a commitment to the output.
+        """Record the outcome "released", with a commitment to the output.
 
         Show the output only after this method returns.
 
@@ -205,7 +205,7 @@ class Pending:
         return Receipt(self.book.id, place, salt)
 
     def settled(self, output: str, spent: Mapping[str, int]) -> Receipt:
-        """Record the part of the reserved charge that a session used.
+        """Record the outcome "settled", with the part of the charge that a session used.
 
         The charge remains.
 
@@ -220,7 +220,7 @@ class Pending:
         return Receipt(self.book.id, record, self.salt)
 
     def aborted(self, reason: Reason) -> BudgetError | None:
-        """Record that there will be no output.
+        """Record the outcome "aborted", after which there will be no output.
 
         The charge remains.
 
@@ -245,7 +245,7 @@ class Pending:
         return closed[0] if closed else None
 
     def end(self, error: BaseException | None) -> None:
-        """Record that there is no output.
+        """Record that a call ended without an output because of the given error.
 
         A refusal of private input is reported only if it was counted, and only while the scopes are
         open. Otherwise this method raises the error that an answer would raise.
@@ -457,7 +457,8 @@ def external_charge(
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One or more scopes of a ledger, with a purpose.
+    """An object through which releases are charged to one or more budgets of a ledger, for a stated
+    purpose.
 
     Pass this object to mechanisms as `ledger=`.
 
@@ -509,7 +510,8 @@ class Scope:
         return replace(self, names=self.names + other.names, asking=asking)
 
     def fits(self, asked: object) -> int | None:
-        """Return how many more releases of one kind fit, or None if any number fits.
+        """Return how many more releases of one kind fit into the budgets, or None if any number
+        fits.
 
         Args:
             asked: as for `Balance.fits`.
@@ -522,7 +524,7 @@ class Scope:
         return min(counts, default=None)
 
     def asked(self, request: str, *, question: str = "", outbox: Outbox | None = None) -> Scope:
-        """Return this scope, bound to one request.
+        """Return a copy of this scope that is bound to one request.
 
         Retries of the request are never charged or drawn again.
 
@@ -553,7 +555,7 @@ class Scope:
         mechanism: str,
         parameters: Mapping[str, str] | None = None,
     ) -> Pending:
-        """Charge for a release made with another library, before its first random bit is drawn.
+        """Charge for a release of another library before that library draws its first random bit.
 
         The record states that the source is `external`. You assert that the release has this
         guarantee; the library does not prove it.
@@ -588,7 +590,7 @@ class Scope:
         return self.pay(Payment(charge, asserted, os.urandom(16)))
 
     def begin(self, charge: Charge, bits: Bits) -> Pending:
-        """Charge for a release durably, then draw the salt for its commitment.
+        """Charge for a release durably, and then draw the salt for the commitment to its output.
 
         Only the nonce, before the charge, and the salt, after it, are taken from these bits; no
         sampler gets them.

@@ -64,7 +64,7 @@ class Signer(Protocol):
 
 @final
 class Ed25519Signer:
-    """A signer with a key in memory.
+    """A `Signer` whose private key is in memory.
 
     This class requires the extra `signing`.
 
@@ -186,7 +186,7 @@ def _read_key(key: object, name: str, prefix: bytes) -> bytes:
             found = b64decode(found.split(b"-----")[2]).removeprefix(prefix)
     if len(found) != _KEY_BYTES:
         raise ParameterError(
-            f"{name} must be {_KEY_BYTES} bytes, or an Ed25519 PEM file without a password"
+            f"{name} must be {_KEY_BYTES} bytes, or an Ed25519 key in PEM form without a password"
         )
     return found
 
@@ -282,7 +282,7 @@ class Approvers:
         if not 1 <= read.needed <= len(set(keys)) == len(keys) <= _MOST:
             raise LedgerDamaged("record 0 does not list valid approvers")
         if signer.get("public_key") in keys:
-            raise LedgerDamaged("record 0 makes the key that signs records an approver")
+            raise LedgerDamaged("in record 0, the key that signs records is also an approver's key")
         return read
 
     def check(
@@ -311,12 +311,12 @@ class Approvers:
                 raise LedgerDamaged(f"an approval of {where} expired after record {until}")
             signed.add(key)
         if len(signed) < self.needed:
-            raise LedgerDamaged(f"{where} needs {self.needed} approvals and has {len(signed)}")
+            raise LedgerDamaged(f"{where} requires {self.needed} approvals, but has {len(signed)}")
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change of scopes, limits or keys for approvers to sign.
+    """A proposed change to the scopes, limits or keys of a ledger, for approvers to sign.
 
     Attributes:
         text: canonical JSON with the ledger, the change, and the values before and after. `since`
@@ -328,13 +328,13 @@ class Proposal:
 
     @classmethod
     def of(cls, record: Mapping[str, Content], since: str, until: str) -> Proposal:
-        """Return the proposal of a change, given the record of the change."""
+        """Return the proposal for a change, given the record of the change."""
         signed = {name: value for name, value in record.items() if name not in _UNSIGNED}
         return cls(canonical({**signed, "since": since, "until": until}))
 
     @property
     def message(self) -> bytes:
-        """The signed bytes."""
+        """The bytes that approvers sign."""
         return signed_message("approval", self.text)
 
     @property
@@ -344,7 +344,7 @@ class Proposal:
 
 
 def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
-    """Return one approver's approval of a proposal.
+    """Sign a proposal with an approver's key, and return the approval.
 
     Check the `content` of the proposal first.
 
@@ -388,7 +388,7 @@ def read_approvers(
             raise ParameterError("approvals_needed requires approvers")
         return None
     if len(set(keys)) != len(keys) or len(keys) > _MOST:
-        raise ParameterError(f"approvers must be different keys, at most {_MOST}")
+        raise ParameterError(f"approvers must be at most {_MOST} distinct keys")
     asked = len(keys) if needed is None else needed
     count = integer(asked, "approvals_needed", minimum=1, maximum=len(keys))
     if signer is not None and signer.public_key.hex() in keys:
@@ -411,7 +411,7 @@ def check_approved(
     approvals = record.get("approvals", [])
     if approvers is None or (record["kind"] == "scope" and place <= approvers.scopes):
         if approvals:
-            raise LedgerDamaged(f"{where} has approvals, but the ledger has no approvers")
+            raise LedgerDamaged(f"{where} has approvals, but requires none")
         return False
     approvers.check(record, since, approvals, place, where)
     return True

@@ -31,7 +31,7 @@ class Witness(Protocol):
     """
 
     def last(self) -> str | None:
-        """Return the newest stored head, or None if there is none.
+        """Return the newest stored head, or None if no head is stored.
 
         A head has a form such as "12:9f86d0…".
         """

@@ -167,7 +167,7 @@ def keep_table(epsilon: Fraction, delta: Fraction, *, with_counts: bool) -> Keep
     centre = _centre(chances, bits, growth, most - lowered)
     table = KeepTable(bits, growth, most, tuple(chances), centre)
     if not table.keeps_its_promise(with_counts=with_counts):
-        raise ParameterError("no table is certified for this epsilon and delta; use other values")
+        raise ParameterError("no noise table is certified for this epsilon and delta; change them")
     return table
 
 
@@ -329,7 +329,7 @@ class Terms:
         total, number = release.guarantee, release.provenance.number
         counted = dict(release.provenance.parameters).get("with_counts")
         if not isinstance(total, ApproximateDP) or counted not in ("yes", "no"):
-            raise ParameterError("the keys or the strategy are not valid")
+            raise ParameterError("the release of keys or of a strategy is not valid")
         most, least = number("max_partitions") or 0, number("pre_threshold") or 0
         return cls.read(total.epsilon, total.delta, int(most), int(least), counted == "yes")
 
@@ -405,7 +405,8 @@ def select_partitions(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Keep each key of a table with the largest probability that privacy allows.
+    """Choose which keys of a table to release; each key is kept with the largest probability that
+    its share of the cost allows.
 
     A key with n users is kept with probability p_n, independently of the others. At the same cost
     for each key, no private rule keeps a key of any size more often. With `with_counts`, the noisy
@@ -507,9 +508,9 @@ _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 @final
 class PartitionStrategy:
-    """A strategy that decides which keys of one table to release.
+    """An object that decides which keys of one table to release.
 
-    `partition_strategy` returns such a strategy.
+    `partition_strategy` returns such an object, which is called a strategy.
 
     Ask about each key once, with one of the methods. A second draw for a key is a second release,
     for which nothing was charged. If an engine may repeat work (Spark, Beam), use `keep_keyed`,
@@ -539,7 +540,7 @@ class PartitionStrategy:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise FrozenInstanceError("a strategy cannot be changed after its charge; create another")
+        raise FrozenInstanceError("a strategy cannot be changed after its charge; create a new one")
 
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"
@@ -549,7 +550,7 @@ class PartitionStrategy:
         return PartitionStrategy, (self.terms, self.release, self._seed)
 
     def probability_of_keep(self, users: int) -> Fraction:
-        """Return the exact probability that a key with this number of users is kept.
+        """Return the exact probability that a key with the given number of users is kept.
 
         This method costs nothing. The probability for a private number is as private as the number.
 
@@ -559,7 +560,7 @@ class PartitionStrategy:
         return self.terms.table.chance(_read(users) - self.terms.pre_threshold + 1)
 
     def should_keep(self, users: int) -> bool:
-        """Return whether to keep a key with this number of users.
+        """Return whether to keep a key with the given number of users.
 
         Each call uses a fresh draw.
 
@@ -582,7 +583,7 @@ class PartitionStrategy:
         return self._decided(users)
 
     def keep_column(self, counts: Scores[Any]) -> NDArray[np.bool_]:
-        """Return which keys to keep, given a column of their counts.
+        """Return which keys to keep, given a column with the number of users of each key.
 
         Each key has a fresh draw.
 
@@ -606,7 +607,7 @@ class PartitionStrategy:
         return cast("NDArray[np.bool_]", kept)
 
     def keep_keyed(self, key: object, users: int) -> bool:
-        """Return whether to keep this key.
+        """Return whether to keep the given key.
 
         The same key always uses the same draw.
 
@@ -628,7 +629,7 @@ class PartitionStrategy:
         return self._decided_by_key(key, users) is not None
 
     def noisy_count_keyed(self, key: object, users: int) -> int | None:
-        """Return the noisy number of users of this key, or None if the key is not kept.
+        """Return the noisy number of users of the given key, or None if the key is not kept.
 
         The key is kept if `keep_keyed` keeps it.
 
@@ -673,7 +674,8 @@ def partition_strategy(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> PartitionStrategy:
-    """Return a strategy that decides which keys of a table to keep.
+    """Return a `PartitionStrategy`, which decides for each key of a table whether to release the
+    key.
 
     This call charges the whole cost of the strategy.
 

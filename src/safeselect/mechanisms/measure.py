@@ -83,7 +83,7 @@ class Law:
             found = cls("discrete Gaussian", guarantee, _L2, size, size / (2 * guarantee.rho))
         if not _LEAST <= found.parameter <= _MOST:
             raise ParameterError(
-                "the noise's sigma**2 must be between 2**-80 and 2**100; choose another "
+                "sigma**2 of the noise must be between 2**-80 and 2**100; choose another "
                 "unit for the values, or another cost"
             )
         return found
@@ -179,7 +179,7 @@ def measure(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[int, Label]:
-    """Release integers with noise that is sampled exactly.
+    """Release integers after adding noise that is sampled exactly.
 
     Pass exactly one cost. It determines the noise and requires the sensitivity in the matching
     norm:

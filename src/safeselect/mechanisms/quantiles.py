@@ -450,7 +450,7 @@ def quantile(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose a point of a public grid that is close to a quantile of private values.
+    """From a public grid, choose a point that is close to a quantile of private values.
 
     The n values x are first clamped to the grid and rounded down to its points. Each point g of the
     grid is chosen with probability proportional to exp(-rate d(g)). Let I be the interval from
@@ -532,7 +532,7 @@ def quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose points of a public grid for several quantiles.
+    """From a public grid, choose a point for each of several quantiles of private values.
 
     The points are in nondecreasing order.
 
@@ -598,7 +598,7 @@ def release_quantiles(
     example = "; for example quantiles=['1/4', '1/2', '3/4']"
     targets = tuple(map(_share, read_list(asked, "quantiles", example)))
     if not targets or len(set(targets)) != len(targets):
-        raise ParameterError("quantiles must be one or more different numbers")
+        raise ParameterError("quantiles must be one or more distinct numbers")
     charge, each = charge_of(targets, grid.as_record(), paid, treated)
     neighbours, _, ties = treated
     scope, several = read_ledger(ledger, monotonic=False), len(targets) > 1

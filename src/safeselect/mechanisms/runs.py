@@ -179,8 +179,8 @@ class CoveredScope:
         """
         if self._ended or generation() != self._born:
             raise ParameterError(
-                "the scope of a run is valid only in its process and until the run returns; make "
-                "all releases and session queries inside the run"
+                "the scope of a run is valid only until the run returns, in the same process; "
+                "make all releases and session queries inside the run"
             )
 
     def check(self, guarantee: AnyGuarantee, parts: _Parts = ()) -> None:
@@ -290,7 +290,8 @@ def best_of(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
-    """Run a private mechanism a random number of times, and release only the best run.
+    """Run a differentially private mechanism a random number of times, and release only the run
+    with the best score.
 
     K follows a truncated negative binomial law: P(K = k) is proportional to (1 - gamma)**k prod_{l
     < k} (l + eta) / (l + 1) for k >= 1. It is geometric for eta = 1 (Liu and Talwar 2019) and
@@ -380,7 +381,8 @@ def first_above(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
-    """Run a private mechanism until a score reaches a threshold, and release only the last run.
+    """Repeat a differentially private mechanism, up to a random stop, and release only the first
+    run whose score reaches a threshold.
 
     After each run that does not reach the threshold, the call ends without a result with
     probability gamma. Let Q be the law of one run, and p the probability that a run passes. Then a

@@ -154,10 +154,10 @@ def exponential_mechanism(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate, with probability proportional to weight * exp(rate * score).
+    """Use the exponential mechanism to choose one candidate with a large score.
 
-    rate = epsilon / R. R is `range_`, or `sensitivity` if monotonic, or otherwise twice the
-    `sensitivity`.
+    The probability of a candidate is proportional to weight * exp(rate * score), where rate =
+    epsilon / R. R is `range_`, or `sensitivity` if monotonic, or otherwise twice the `sensitivity`.
 
     Guarantee: BoundedRange(epsilon), hence epsilon-DP and about (epsilon**2 / 8)-zCDP (McSherry
         and Talwar 2007; Dong, Durfee and Rogers 2020). Use it for many selections under zCDP, and
@@ -205,7 +205,7 @@ def exponential_mechanism_base2(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate with an exponential mechanism whose base is rational.
+    """Choose one candidate by an exponential mechanism whose base is a rational number.
 
     R is `range_`, or `sensitivity` if monotonic, or otherwise twice the `sensitivity`. A candidate
     whose score is lower by R has its probability multiplied by `base`. If scores are
@@ -308,7 +308,8 @@ def permute_and_flip_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate by permute-and-flip and release its gap to the next noisy score.
+    """Choose one candidate by permute-and-flip, and release the gap between its noisy score and the
+    next largest one.
 
     The probability that r wins with a gap of at least g equals the probability that
     permute-and-flip chooses r if the score of r is lower by g.
@@ -361,7 +362,8 @@ def exponential_mechanism_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose a candidate by the exponential mechanism and release its gap to the next noisy score.
+    """Choose one candidate by the exponential mechanism, and release the gap between its noisy
+    score and the next largest one.
 
     Candidate r wins with probability proportional to exp(rate * score r). Given the winner, rate *
     gap follows the logistic law with location rate * score r - ln(sum over j != r of exp(rate *
@@ -402,7 +404,8 @@ def report_noisy_max_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Report the candidate with the largest noisy score, and its gap to the next noisy score.
+    """Report the candidate with the largest noisy score, and the gap between this score and the
+    next largest one.
 
     The value "exponential" names the *noise*: `noise="exponential"` is `permute_and_flip_with_gap`,
     and `noise="gumbel"` is `exponential_mechanism_with_gap`.
@@ -449,7 +452,9 @@ def top_k(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[Label]:
-    """Choose k candidates with large scores, best first.
+    """Choose k candidates with large scores.
+
+    The result is in order, best first, except with "laplace".
 
     The value "exponential" of `mechanism` names the exponential *mechanism*. For exponential
     *noise*, pass "one_shot_exponential".
@@ -528,7 +533,8 @@ def top_k_with_gaps(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[Label]:
-    """Choose the k candidates with the largest noisy scores, in order, and release their gaps.
+    """Choose the k candidates with the largest noisy scores, in order, and release the gap between
+    each of these scores and the next one.
 
     The noise is drawn once, with scale k R / epsilon. R is `range_`, or `sensitivity` if monotonic,
     or otherwise twice the `sensitivity`. Gap l is the l-th noisy score minus the next one. The last
@@ -581,7 +587,8 @@ def top_k_above(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[Label]:
-    """Choose up to k candidates with noisy scores above a noisy threshold, and release their gaps.
+    """Choose up to k candidates with noisy scores above a noisy threshold, and release the gap
+    between each of these scores and the next one.
 
     The threshold counts as an additional score. All scores get independent, identically
     distributed, continuous noise of scale k R / epsilon. R is the `sensitivity` if monotonic, or
@@ -649,7 +656,7 @@ def select_many(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Batch[Label]:
-    """Choose one or k candidates in each row of a matrix of scores.
+    """Choose one candidate, or k candidates, in each row of a matrix of scores.
 
     The draws of different rows are independent.
 
@@ -869,8 +876,8 @@ def read_gap_grid(reading: Reading, plan: Calibration, gap_grid: object) -> Frac
     step = reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
     if plan.noise_rate.rate < MIN_RATE * (step / reading.step).denominator:
         raise ParameterError(
-            "gap_grid is too fine for this noise, or its ratio to grid is not simple; use a "
-            "larger gap_grid with a simple ratio to grid"
+            "gap_grid is too fine for this noise, or its ratio to grid has a large denominator; "
+            "use a larger gap_grid, such as a multiple of grid"
         )
     return step
 

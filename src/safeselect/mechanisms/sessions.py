@@ -708,7 +708,7 @@ class SparseVector(Session):
 
     @property
     def value_rate(self) -> Fraction:
-        """The rate of each value's noise per score unit, that is, 1 / scale."""
+        """The rate of the noise in each value: 1 / scale, with the scale in score units."""
         (branch,) = self._terms.branches
         return branch.noise_rate.rate / self._terms.reading.step
 
@@ -716,7 +716,7 @@ class SparseVector(Session):
 @final
 @sealed
 class AdaptiveSparseVector(Session):
-    """A session that tests values against a threshold and allows at least k "above" answers.
+    """A session that tests values against a threshold and ends after k to 2k - 1 answers above it.
 
     The threshold gets noise X once, as in `SparseVector`. Let e1 = (1 - split) * epsilon / k and e2
     = e1 / 2. Each value gets two independent noises, of scale c sensitivity / e2 and c sensitivity
@@ -724,7 +724,7 @@ class AdaptiveSparseVector(Session):
     least `sigma`, the answer is "top" and costs e2. Otherwise, if value + second noise is at least
     the noisy threshold, the answer is "middle" and costs e1. Otherwise the answer is "below" and is
     free. Answers "top" and "middle" have a gap as in `SparseVector`, from the deciding noise.
-    The session continues while at least e1 is left, so there can be up to 2k "top" answers.
+    The session continues while at least e1 is left, so there can be up to 2k - 1 "top" answers.
 
     Guarantee, Neighbours, Exactness, Reveals: as for `SparseVector`.  The remaining budget can be
         used in this session only: all of `epsilon` was charged when it opened.

@@ -25,7 +25,7 @@ _NAME = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedLaw(Planned):
-    """A mechanism of your own, with a guarantee that you state.
+    """A mechanism of your own, whose guarantee you state and the library does not prove.
 
     Pass it to `top_k(mechanism=...)`.
 
@@ -73,7 +73,8 @@ class StatedLaw(Planned):
             raise ParameterError(f"StatedLaw takes a name, a guarantee and a function, got {given}")
 
     def planned(self, cost: PrivacyCost, range_: Fraction, step: Fraction, k: int) -> Calibration:
-        """Return the plan for a draw, with the guarantee that the caller states.
+        """Return the calibration of a call, that is, its law, its cost and its noise rate, with the
+        guarantee that the caller states.
 
         `range_` is in grid steps.
 

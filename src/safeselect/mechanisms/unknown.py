@@ -411,7 +411,7 @@ def unknown_domain_top_k(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose up to k items with large counts when the set of items is private.
+    """Choose up to k items with large counts when the set of items must be protected, too.
 
     The k_bar largest counts compete with a threshold, the bottom, which lies 1 + tau above the
     (k_bar + 1)-th count.
@@ -582,7 +582,8 @@ def plan_lists(
 @final
 @sealed
 class PayWhatYouGet(InTurns):
-    """A session of unknown-domain queries. Each query is charged for the draws that it makes.
+    """A session whose top-k queries on unknown domains share a limit on the number of draws. Each
+    query uses up only the draws that it makes.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
     draw and delta per query. A list of k labels takes k draws. A list that ends at the bottom after
@@ -646,12 +647,12 @@ class PayWhatYouGet(InTurns):
 
     @property
     def guarantee(self) -> ApproximateDP:
-        """The cost of the whole session, even if only a part of it is used."""
+        """The cost of the whole session; it does not depend on how much of the session is used."""
         return self._guarantee
 
     @property
     def parts(self) -> tuple[AnyGuarantee, ...]:
-        """The guarantees whose composition is `guarantee`."""
+        """The guarantees of the draws and thresholds; their composition is `guarantee`."""
         return tuple(part for part, times in self._charge.parts for _ in range(times))
 
     @property
@@ -678,7 +679,7 @@ class PayWhatYouGet(InTurns):
         places: int | Literal["all"] | None = None,
         labels: Labels[Any] = None,
     ) -> TopK[str]:
-        """Choose up to k labels.
+        """Choose up to k items with large counts, as one query of the session.
 
         The arguments are those of `unknown_domain_top_k`.
 

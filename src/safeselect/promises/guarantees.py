@@ -40,7 +40,7 @@ class _OfEpsilon:
         return PureDP(self.epsilon)
 
     def delta(self, epsilon: Number) -> Fraction:
-        """Return the smallest delta at this epsilon, from `profile`; 0 from own epsilon on."""
+        """Return the smallest delta for the given epsilon; 0 if this is at least self.epsilon."""
         at = rational(epsilon, "epsilon", zero=True)
         if at >= self.epsilon:
             return Fraction(0)
@@ -48,13 +48,14 @@ class _OfEpsilon:
         return min(Fraction(1), _enclosed(self.profile, self.epsilon, less))
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """That delta, enclosed, from own epsilon and how far epsilon lies above it: below 0."""
+        """Return an enclosure of this delta, for own = self.epsilon and less = epsilon - own."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class PureDP(_OfEpsilon):
-    """epsilon-DP: no event is more than e**epsilon times as likely on a neighbouring data set.
+    """The guarantee epsilon-DP, by which no event is more than e**epsilon times as likely on a
+    neighbouring data set.
 
     Args:
         epsilon: rational, at least 0.
@@ -62,14 +63,16 @@ class PureDP(_OfEpsilon):
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """(epsilon tanh(epsilon/2))-zCDP: randomized response is the worst case.
+        """The implied zCDP guarantee, with rho = epsilon * tanh(epsilon / 2).
+
+        Randomized response is the worst case.
 
         Source: Bun and Steinke (2016), Proposition 3.3, in its tight form.
         """
         return _concentrated(self, lambda e: e * -(-e).expm1() / (1 + (-e).exp()))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return an ApproximateDP guarantee with the smallest epsilon at this delta.
+        """Return the implied ApproximateDP guarantee with the given delta and the smallest epsilon.
 
         This method is the inverse of `delta`.
 
@@ -78,16 +81,18 @@ class PureDP(_OfEpsilon):
         return _approximate(self, delta, lambda e, d, _: e + (1 - d * (1 + (-e).exp())).log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta at this epsilon.
+        """Return an enclosure of the smallest delta for a given epsilon.
 
-        It is (e**own - e**epsilon) / (1 + e**own), where own is self.epsilon.
+        The arguments are own = self.epsilon and less = epsilon - own, which is negative. The delta
+        is (e**own - e**epsilon) / (1 + e**own).
         """
         return -less.expm1() / (1 + (-own).exp())
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceDominated(_OfEpsilon):
-    """Neighbours are no easier to distinguish than Laplace(0, 1) and Laplace(epsilon, 1).
+    """The guarantee that neighbouring data sets are at most as easy to distinguish as Laplace(0, 1)
+    and Laplace(epsilon, 1).
 
     It holds for permute-and-flip, for report-noisy-max with continuous noise and for every release
     of gaps.  Reason: on the straight line from one score vector to its neighbour, an event's
@@ -100,30 +105,34 @@ class LaplaceDominated(_OfEpsilon):
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """(epsilon + e**-epsilon - 1)-zCDP, tight for the Laplace mechanism.
+        """The implied zCDP guarantee, with rho = epsilon + e**-epsilon - 1.
+
+        It is tight for the Laplace mechanism.
 
         Source: Harrison and Manurangsi (2025); the Rényi divergences are those of Mironov (2017).
         """
         return _concentrated(self, lambda e: e + (-e).expm1())
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return an ApproximateDP guarantee with the smallest epsilon at this delta.
+        """Return the implied ApproximateDP guarantee with the given delta and the smallest epsilon.
 
         This epsilon is max(0, self.epsilon + 2 ln(1 - delta)).
         """
         return _approximate(self, delta, lambda e, _, rest: e + 2 * rest.log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta at this epsilon.
+        """Return an enclosure of the smallest delta for a given epsilon.
 
-        It is 1 - e**((epsilon - own) / 2), where own is self.epsilon.
+        The arguments are own = self.epsilon and less = epsilon - own, which is negative. The delta
+        is 1 - e**((epsilon - own) / 2).
         """
         return -(less / 2).expm1()
 
 
 @dataclass(frozen=True, slots=True)
 class BoundedRange(_OfEpsilon):
-    """The logarithm of the likelihood ratio lies in some interval of length epsilon.
+    """The guarantee that, for two neighbouring data sets, the logarithms of all likelihood ratios
+    lie in an interval of length epsilon.
 
     The exponential mechanism has this property (Dong, Durfee and Rogers 2020).  It holds for the
     selection alone: releasing the gap as well loses it.
@@ -134,7 +143,10 @@ class BoundedRange(_OfEpsilon):
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """(x - 1 - ln x)-zCDP with x = epsilon / (e**epsilon - 1), at most epsilon**2 / 8.
+        """The implied zCDP guarantee, with rho = x - 1 - ln x, where x = epsilon / (e**epsilon -
+        1).
+
+        This rho is at most epsilon**2 / 8.
 
         Source: Cesar and Rogers (2021) for epsilon**2 / 8, `docs/mathematics.md` for the rest.
         """
@@ -146,7 +158,7 @@ class BoundedRange(_OfEpsilon):
         return _concentrated(self, rho)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return an ApproximateDP guarantee with the smallest epsilon at this delta.
+        """Return the implied ApproximateDP guarantee with the given delta and the smallest epsilon.
 
         This method is the inverse of `delta`.
         """
@@ -155,9 +167,10 @@ class BoundedRange(_OfEpsilon):
         )
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta at this epsilon.
+        """Return an enclosure of the smallest delta for a given epsilon.
 
-        It is (1 - e**((epsilon - own) / 2))**2 / (1 - e**-own), where own is self.epsilon.
+        The arguments are own = self.epsilon and less = epsilon - own, which is negative. The delta
+        is (1 - e**((epsilon - own) / 2))**2 / (1 - e**-own).
 
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
         """
@@ -167,8 +180,10 @@ class BoundedRange(_OfEpsilon):
 
 @dataclass(frozen=True, slots=True)
 class ZeroConcentratedDP:
-    """rho-zCDP: the Rényi divergence of each order alpha > 1 is at most alpha * rho (Bun and
-    Steinke 2016).
+    """The guarantee rho-zCDP, by which the outputs on neighbouring data sets have a Rényi
+    divergence of at most alpha * rho for each order alpha > 1.
+
+    Source: Bun and Steinke (2016).
 
     Args:
         rho: rational, at least 0.
@@ -183,11 +198,11 @@ class ZeroConcentratedDP:
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """Return the guarantee itself."""
+        """The guarantee itself."""
         return self
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return an ApproximateDP guarantee at this delta.
+        """Return an implied ApproximateDP guarantee with the given delta.
 
         Its epsilon is certified at a nearly optimal order.
 
@@ -218,7 +233,8 @@ class ZeroConcentratedDP:
 
 @dataclass(frozen=True, slots=True)
 class ApproximateDP:
-    """(epsilon, delta)-differential privacy.
+    """The guarantee (epsilon, delta)-DP, by which the probabilities p and q of an event on two
+    neighbouring data sets satisfy p <= e**epsilon * q + delta.
 
     Args:
         epsilon: rational, at least 0.
@@ -237,7 +253,8 @@ class ApproximateDP:
         object.__setattr__(self, "delta", rational(self.delta, "delta", below=1))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return the guarantee with the same epsilon at a larger delta.
+        """Return a guarantee with the same epsilon and the given delta, which must be equal or
+        larger.
 
         Raises:
             ParameterError: the requested delta is smaller than that of the guarantee.

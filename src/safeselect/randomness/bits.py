@@ -154,10 +154,10 @@ class Bits:
 
     def _check_usable(self) -> None:
         if self._process is None:
-            raise SourceError("these bits are closed; they can be used only during their call")
+            raise SourceError("this Bits object is closed; it can be used only during its call")
         if generation() != self._process:
             self.close()
-            raise SourceError("these bits were drawn in another process; repeat the call")
+            raise SourceError("this Bits object belongs to another process; repeat the call")
 
     def _draw(self, missing: int) -> None:
         """Put at least `missing` more bits in stock, in whole pieces, one request each."""

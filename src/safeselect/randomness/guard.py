@@ -287,7 +287,7 @@ class Guard:
         """Draw bytes, the canary last; latch and raise if anything went wrong."""
         active = _ACTIVE.get()
         if self in active:
-            raise SourceError("the source was asked for bytes while it was drawing bytes")
+            raise SourceError("the source was asked for bytes while it was already drawing bytes")
         try:
             _ACTIVE.set((*active, self))
             found = self._attempt(draw, count, canary)

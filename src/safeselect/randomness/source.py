@@ -39,7 +39,7 @@ _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 
 @runtime_checkable
 class Source(Protocol):
-    """A source of independent, uniform random bytes.
+    """The protocol of a source of independent, uniform random bytes.
 
     A source fills the whole buffer or raises an error.
     """
@@ -53,14 +53,15 @@ class Source(Protocol):
 
     @property
     def production(self) -> bool:
-        """False for a source that only tests may use, because its bytes are predictable."""
+        """Whether the source is for releases; False for a source for tests."""
 
     def begin(self) -> bytes:
-        """Begin one call to the library, and return a nonce of NONCE_BYTES random bytes.
+        """Return NONCE_BYTES random bytes, as the nonce of a new call of a mechanism.
 
-        The nonce is public: it goes into the record and never into a sampler.  The library begins
-        every call. Exception: for this package's generators, exclusive callbacks included, whose
-        nonce is just another tested request, it begins a call only if a ledger keeps the nonce.
+        The nonce is public: it goes into the record and never into a sampler. The library calls
+        this method once at the beginning of every call of a mechanism. Exception: for this
+        package's generators, exclusive callbacks included, it does so only if a ledger keeps the
+        nonce, because their nonce is just another tested request.
 
         Raises:
             SourceError: the source is broken, stuck, or belongs to another process.
@@ -117,7 +118,7 @@ def _openssl_bytes(count: int) -> bytes:
 @final
 @own
 class OpenSSLSource(Guarded):
-    """Random bytes from `ssl.RAND_bytes`, with fresh kernel bytes in every fill.
+    """A source of random bytes from `ssl.RAND_bytes`, with fresh kernel bytes in every fill.
 
     This is the default source. Requests of up to 512 bytes, including the 16 tested bytes, are the
     XOR of OpenSSL's bytes and the same number of kernel bytes. The XOR is tested, so it does no
@@ -195,9 +196,7 @@ def resolve(source: object | None) -> Source:
     if guard.worth == "yes" or not require_production():
         return checked
     if guard.worth == "no":
-        raise ParameterError(
-            f"{checked.name} is for tests, and {_VARIABLE} is set: leave source out"
-        )
+        raise ParameterError(f"{checked.name} is for tests, but {_VARIABLE} is set; omit source")
     if guard.unmixed and os.environ.get(_VARIABLE) != "asserted":
         raise ParameterError(
             f"{checked.name} uses only a function's bytes, but {_VARIABLE} is set; omit "
@@ -209,7 +208,8 @@ def resolve(source: object | None) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The current status of a source.
+    """The status of a source of random bytes: its name, its fitness for releases, and whether it
+    passed its tests.
 
     All values are strings, as records state them.
 
@@ -227,9 +227,9 @@ class Observed:
 
 
 def observed(source: Source) -> Observed:
-    """Return the current status of a source.
+    """Return the current status of a source of random bytes.
 
-    For a combined source, they are the facts about its weakest part.
+    The status of a combined source is that of its weakest part.
 
     Args:
         source: a result of `resolve`.

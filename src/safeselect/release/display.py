@@ -94,7 +94,7 @@ def library(name: str, extra: str = "") -> Any:
     missing = name.partition(".")[0]
     ours = f"'{'safeselect' if PUBLISHED else '.'}[{extra}]'" if extra else missing
     where = " in a checkout of safeselect" if extra and not PUBLISHED else ""
-    raise ParameterError(f"this requires {missing}; run pip install {ours}{where}")
+    raise ParameterError(f"the package {missing} is required; run pip install {ours}{where}")
 
 
 def number(value: Fraction | Decimal, rounding: str = ROUND_HALF_EVEN, digits: int = 6) -> str:

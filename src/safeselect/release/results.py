@@ -55,7 +55,7 @@ def require(holds: object, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The caller's copy of the facts that link a release to its record.
+    """The caller's copy of the facts that link a release to its record in a ledger.
 
     Attributes:
         ledger: identity of the ledger.
@@ -156,7 +156,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Public facts about a release.
+    """Public facts about a release, such as its unit of privacy and the version of the library.
 
     All of them were fixed before the first random bit was drawn.
 
@@ -209,7 +209,7 @@ class Provenance:
         return Provenance(unit, by, tuple(sorted(parameters)), *code(), utc)
 
     def number(self, name: str) -> Fraction | None:
-        """Return the value of a numeric parameter, or None if it is not recorded."""
+        """Return the value of a numeric parameter, or None if the parameter is not recorded."""
         written = dict(self.parameters).get(name)
         return None if written is None else read_exact(written)
 
@@ -221,7 +221,7 @@ def _beside(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Release:
-    """Fields and methods that all releases share.
+    """The base class of all releases, with the attributes and methods that they share.
 
     Attributes:
         mechanism: name of the mechanism and version of its law, such as "permute_and_flip/1".
@@ -247,7 +247,7 @@ class Release:
         require(self.parts, "the number of its draws")
 
     def statement(self) -> str:
-        """Describe the release in words.
+        """Return a description of the release in words.
 
         The text states the question, the result, the promise, the assumptions and the limits.
         """
@@ -263,15 +263,15 @@ class Release:
         return codec.write(self)
 
     def to_dict(self) -> Columns:
-        """Return the columns as a dict of lists."""
+        """Return the release as a dict from the names of columns to lists of values."""
         raise NotImplementedError
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame with the columns of `to_dict`."""
+        """Return the release as a pandas DataFrame with the columns of `to_dict`."""
         return self._frame("pandas")
 
     def to_polars(self) -> Any:
-        """Return a polars DataFrame with the columns of `to_dict`."""
+        """Return the release as a polars DataFrame with the columns of `to_dict`."""
         return self._frame("polars")
 
     def plot(self) -> Any:
@@ -306,7 +306,10 @@ class _Scored(Release):
 
     @property
     def noise_rate(self) -> Fraction | None:
-        """The noise rate per unit, 1 / scale; None if the release has no noise with a rate."""
+        """The rate of the noise, that is, 1 / scale, or None if the noise has no rate.
+
+        The scale is in the units of the scores, counts or values.
+        """
         return self.provenance.number("noise_rate")
 
     @property
@@ -317,7 +320,7 @@ class _Scored(Release):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Selection(_Scored, Generic[Label]):
-    """One candidate, chosen privately.
+    """A release of one chosen candidate.
 
     Attributes:
         label: label of the candidate, or its position if no labels were given.
@@ -339,7 +342,7 @@ class Selection(_Scored, Generic[Label]):
         require(self.gap is None or self.gap >= 0, "its gap")
 
     def to_dict(self) -> Columns:
-        """Return the columns as a dict of lists.
+        """Return the release as a dict from the names of columns to lists of values.
 
         The columns are `rank`, `label`, `index` and `gap`.
         """
@@ -350,7 +353,7 @@ class Selection(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TopK(_Scored, Generic[Label]):
-    """Several candidates, best first or in no particular order.
+    """A release of a list of chosen candidates. If `ordered` is true, the best is first.
 
     Attributes:
         labels: labels of the candidates, or positions if no labels were given. There are fewer than
@@ -404,10 +407,11 @@ class TopK(_Scored, Generic[Label]):
 
     @property
     def spent(self) -> Fraction | None:
-        """The part of epsilon that a release of `top_k_above` used, ex post.
+        """For a release of `top_k_above`, the part of epsilon that it used, ex post; otherwise
+        None.
 
         An outcome that ends with the threshold in place j is at most e**spent times as likely on a
-        neighbour, where spent = epsilon j / k. None without a threshold.
+        neighbour, where spent = epsilon j / k.
         """
         k, epsilon = self.provenance.number("k"), getattr(self.guarantee, "epsilon", None)
         if k is None or epsilon is None or self.provenance.number("threshold") is None:
@@ -415,7 +419,7 @@ class TopK(_Scored, Generic[Label]):
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
     def to_dict(self) -> Columns:
-        """Return the columns as a dict of lists.
+        """Return the release as a dict from the names of columns to lists of values.
 
         The columns are `label`, `index`, `gap`, `count`, `low` and `high`. Ordered results also
         have `rank`.
@@ -428,7 +432,7 @@ class TopK(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Groups(Release, Generic[Label]):
-    """The best candidates in each group of a public list.
+    """A release of the candidates that were chosen in each group of a public list of groups.
 
     All groups are in one release.
 
@@ -462,7 +466,10 @@ class Groups(Release, Generic[Label]):
 
     @property
     def noise_rate(self) -> Fraction | None:
-        """The noise rate per unit, 1 / scale; None if the release has no noise with a rate."""
+        """The rate of the noise, that is, 1 / scale, or None if the noise has no rate.
+
+        The scale is in the units of the scores, counts or values.
+        """
         return self.provenance.number("noise_rate")
 
     @property
@@ -471,7 +478,7 @@ class Groups(Release, Generic[Label]):
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
-        """Return the columns as a dict of lists.
+        """Return the release as a dict from the names of columns to lists of values.
 
         The columns are `group`, `rank`, `label`, `count`, `low` and `high`.
         """
@@ -487,7 +494,7 @@ class Groups(Release, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Batch(_Scored, Generic[Label]):
-    """Independent selections, one for each row of scores.
+    """A release of independent selections, one for each row of a matrix of scores.
 
     Attributes:
         winners: read-only array of int64. Its shape is (m,), for the winner of each row, or (m, k),
@@ -534,7 +541,7 @@ class Batch(_Scored, Generic[Label]):
         return list(np.fromiter(self.names, dtype=object)[self.winners].tolist())
 
     def to_dict(self) -> Columns:
-        """Return the columns as a dict of lists.
+        """Return the release as a dict from the names of columns to lists of values.
 
         The columns are `row`, `rank`, `label` and `index`.
         """
@@ -550,7 +557,7 @@ class Batch(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Numbers(Release, Generic[Value, Label]):
-    """Released numbers: measurements, quantiles, or the score of a chosen run.
+    """A release of measurements, of quantiles, or of the score of a chosen run.
 
     Attributes:
         values: measurements are integers. Quantiles are points of their grid: integers, dates,
@@ -584,7 +591,10 @@ class Numbers(Release, Generic[Value, Label]):
 
     @property
     def noise_rate(self) -> Fraction | None:
-        """The noise rate per unit, 1 / scale; None if the release has no noise with a rate."""
+        """The rate of the noise, that is, 1 / scale, or None if the noise has no rate.
+
+        The scale is in the units of the scores, counts or values.
+        """
         return self.provenance.number("noise_rate")
 
     @property
@@ -593,7 +603,7 @@ class Numbers(Release, Generic[Value, Label]):
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
-        """Return the columns as a dict of lists.
+        """Return the release as a dict from the names of columns to lists of values.
 
         The columns are `label` (or a position), `value`, `low` and `high`.
         """
@@ -604,7 +614,7 @@ class Numbers(Release, Generic[Value, Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answers(Release):
-    """The answers of a session that compares values with a noisy threshold.
+    """A release of the answers of a session that compares values with a noisy threshold.
 
     If it was created at the end of a session, or for a strategy that decides later, it contains no
     answers, only the amounts in `spent`.
@@ -644,7 +654,7 @@ class Answers(Release):
         return len(self.indices)
 
     def to_dict(self) -> Columns:
-        """Return the columns as a dict of lists.
+        """Return the release as a dict from the names of columns to lists of values.
 
         The columns are the index, gap, branch and cost of each answer "above".
         """
@@ -657,7 +667,7 @@ SHAPES: tuple[type[Release], ...] = (Selection, TopK, Groups, Batch, Numbers, An
 
 
 def from_json(written: str) -> Release:
-    """Read a release that `to_json` wrote.
+    """Recreate a release from the text that its `to_json` method returned.
 
     The result has the same class and equal fields.
 
@@ -687,7 +697,7 @@ def from_json(written: str) -> Release:
 
 
 def json_schema(shape: type[Release]) -> dict[str, Any]:
-    """Return the JSON Schema of a release class.
+    """Return the JSON Schema of a class of releases, such as `TopK`.
 
     The schema (draft 2020-12) describes the output of `to_json`.
 

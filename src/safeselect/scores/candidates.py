@@ -397,7 +397,7 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
         )
     if different != count:
         raise ParameterError(
-            f"labels must be unique, got {different} different labels among {count}"
+            f"labels must be unique, got {different} distinct labels among {count}"
         )
     return names
 

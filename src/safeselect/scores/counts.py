@@ -29,7 +29,7 @@ _BY_BYTES = (
 @final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Counts(Mapping[Any, int]):
-    """The number of users of each item, as returned by `count_distinct_users`.
+    """The number of distinct users of each item, in the form that `count_distinct_users` returns.
 
     A mapping from labels to numbers of users, both private. Its repr and the messages about it are
     public: they show only the query, never the counts.
@@ -79,7 +79,8 @@ class Counts(Mapping[Any, int]):
         max_contributions: int | None = None,
         unit: str | None = None,
     ) -> Counts:
-        """Make counts from the rows that another engine returned for a `safeselect sql` statement.
+        """Create a `Counts` object from the rows that another engine returned for a statement of
+        `safeselect sql`.
 
         Args:
             rows: pairs of a label and a number of users.
@@ -121,7 +122,7 @@ class Counts(Mapping[Any, int]):
     def check_known(
         self, change: Sensitivity, reading: Reading, *, unit: str | None, replaced: bool
     ) -> None:
-        """Raise an error if these counts cannot be used with a known domain.
+        """Raise an error if these counts cannot serve as the scores of publicly known candidates.
 
         Args:
             change: the declared change of the scores.

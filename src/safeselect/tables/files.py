@@ -94,7 +94,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class TableAs:
-    """A table with options for reading it.
+    """A table, together with options that determine how the table is read.
 
     You can pass it wherever a table is accepted.
 
@@ -180,7 +180,7 @@ class TableAs:
             raise ParameterError("a TableAs must contain a table, not another TableAs")
 
     def check(self, *, user: str, item: str | None = None) -> Look:
-        """Inspect how values are written in the table, as `safeselect look` does.
+        """Inspect how values are written in the table, as the command `safeselect look` does.
 
         Do this before a release.
 
@@ -212,7 +212,7 @@ class TableAs:
         return found
 
     def tidied(self, column: str, *, user: bool = False) -> str:
-        """Return the SQL that cleans a column of text.
+        """Return the SQL expression that cleans a column of text.
 
         `ids` applies to the column of users.
         """
@@ -236,7 +236,7 @@ class TableAs:
         return f"nfc_normalize({column})" if self.nfc and self.casefold else column
 
     def value(self, column: str, *, dated: bool) -> str:
-        """Return the SQL that reads numbers or dates from text.
+        """Return the SQL expression that reads numbers or dates from a column of text.
 
         The value of other cells is NULL.
         """
@@ -278,7 +278,7 @@ def paths_of(table: object) -> list[Path] | None:
     for each in parts:
         if not isinstance(each, (str, os.PathLike)):
             raise ParameterError(
-                "a table must be a file path, a list of paths or a frame, got a list with "
+                "a table must be a file path, a list of paths or a frame, got a list that contains "
                 f"{type(each).__name__}"
             )
         text = os.fspath(each)
@@ -411,7 +411,7 @@ def header_of(file: Path, alias: Path, encoding: str, delimiter: str) -> list[st
         kind = "a gzip-compressed CSV" if compressed else "a CSV"
         raise InputError(
             f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if the file has "
-            "another encoding, pass its name as encoding, such as 'cp1252' or 'utf-16'"
+            "another encoding, pass it as encoding, such as 'cp1252' or 'utf-16'"
         )
     if not header:
         raise InputError(f"{shown(file)} has no header line; its first line must name the columns")

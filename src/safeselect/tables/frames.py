@@ -72,9 +72,9 @@ def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]
     kind = _kind(table)
     if kind not in _NAMES:
         raise ParameterError(
-            "a table must be a file path, a list of paths, a pandas or polars frame, a pyarrow "
-            "Table or a DuckDB relation such as connection.table('trips'), got "
-            f"{type(table).__name__}"
+            "a table must be a file path, a list of paths, a pandas, polars or (for counts) Spark "
+            "DataFrame, a pyarrow Table or a DuckDB relation such as connection.table('trips'), "
+            f"got {type(table).__name__}"
         )
     names = None
     with hushed():  # any error may quote what a LazyFrame read

@@ -75,7 +75,7 @@ def count_distinct_users(
     max_contributions: int | None = None,
     unit: str | None = None,
 ) -> Counts:
-    """Count the distinct users of each item, or of the items with the largest counts.
+    """Count the distinct users of each item, or only of the items with the largest counts.
 
     Neighbours: adding or removing all rows of one user moves every count by at most 1, all in the
         same direction. Therefore select with `sensitivity=1, monotonic=True`. With
@@ -118,7 +118,7 @@ def count_distinct_users(
     warn_if_same(item=item, user=user)
     cap = read_contributions(max_contributions)
     if (cap, places) != (None, None) and candidates is not None:
-        raise ParameterError("max_contributions and places can only be used without candidates")
+        raise ParameterError("max_contributions and places can be used only without candidates")
     limit = None if places is None else _read_places(places)
     public = None if candidates is None else read_labels(candidates)
     with open_keyed(table, item, user) as keyed:
@@ -179,7 +179,8 @@ def top_items(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose the k items that have the most distinct users, as `safeselect top-k` does.
+    """From a table, choose k items with many distinct users, as the command `safeselect top-k`
+    does.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
 
@@ -311,7 +312,8 @@ def top_items_by_group(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> results.Groups[str]:
-    """Choose the k items with the most distinct users in each group of a public list.
+    """From a table, choose k items with many distinct users in each group of a public list of
+    groups.
 
     A user is counted in at most `max_groups` groups, which a fixed hash chooses. With 1, each group
     gets the whole budget, and a user of several groups counts in one of them. With more, users
@@ -473,7 +475,8 @@ def select_keys(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> results.TopK[str]:
-    """Release as many items of a table as privacy allows, as `safeselect keys` does.
+    """Release the items of a table that have enough distinct users, as the command `safeselect
+    keys` does.
 
         kept = select_keys("trips.parquet", item="city", user="rider", epsilon=1, delta="1e-9")
 
@@ -555,7 +558,7 @@ def choose_cap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[int]:
-    """Privately choose a cap on the number of items per user.
+    """Use a differentially private mechanism to choose a cap on the number of items per user.
 
     The cap covers all items of about the stated share of users.
 

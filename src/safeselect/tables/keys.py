@@ -40,7 +40,7 @@ _LISTED = {"item": "candidate", "grp": "group"}
 
 
 def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") -> list[str]:
-    r"""Read a public list of candidates or groups.
+    r"""Read a public list of candidates or groups from a text file.
 
     The file is UTF-8 text with one unique label per line.
 
@@ -234,14 +234,14 @@ class Keyed:
 
 
 @contextmanager
-def open_keyed(table: object, item: str, user: str, group: str | None = None) -> Iterator[Keyed]:
-    """Open a table and check its columns' names and declared types."""
+def open_keyed(table: object, *named: str) -> Iterator[Keyed]:
+    """Open a table; check the names and declared types of its items, users and perhaps groups."""
     if isinstance(table, TableAs) and is_spark(table.table):
         raise ParameterError(
             "clean the columns of a Spark DataFrame in Spark, for example with lower and trim, "
             "and pass it without TableAs"
         )
-    columns = {"item": item, "person": user} | ({} if group is None else {"grp": group})
+    columns = dict(zip(("item", "person", "grp"), named, strict=False))
     with ExitStack() as opened:
         rows: AbstractContextManager[Table | SparkTable] = (
             open_spark(table, columns) if is_spark(table) else open_table(table, columns)

@@ -53,7 +53,7 @@ _CELL = re.compile(
 
 @contextmanager
 def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[str], Any]]:
-    r"""Open a table of scores, as a context manager.
+    r"""Open a table of scores, for use in a `with` block.
 
     Each row of the table is one candidate.
 
@@ -137,7 +137,7 @@ def table_quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Release quantiles of a column of a table. Each user counts once.
+    """Release quantiles of a column of a table. Each user counts with one value.
 
         fares = {"value": "fare", "user": "rider", "of": "largest"}
         grid = {"lowest": 0, "highest": 500, "step": "0.5"}

@@ -42,7 +42,7 @@ _ERROR = Fraction(1, 2**50)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
-    """The outcomes of many calls on the same scores. NOT PRIVATE.
+    """The outcomes of many calls of a mechanism on the same scores. NOT PRIVATE.
 
     Attributes:
         indices: int64 array with the position of each winner, or of shape (repetitions, k), best
@@ -56,7 +56,7 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probabilities:
-    """The probabilities of all outcomes of one call.  NOT PRIVATE.
+    """The probabilities of all outcomes of one call of a mechanism. NOT PRIVATE.
 
     Attributes:
         indices: int64 array of the outcomes: the positions 0 to n - 1; or shape (m, k), all m
@@ -155,7 +155,7 @@ def probabilities(
     score_error: Number | None = None,
     k: int | None = None,
 ) -> Probabilities:
-    """Return the probability of every outcome of a mechanism on synthetic scores.  NOT PRIVATE.
+    """Return the probability of every outcome of a mechanism on synthetic scores. NOT PRIVATE.
 
     Exactness: enclosures and integers, rounded once, to the nearest float; see `error`.
 

@@ -23,7 +23,7 @@ _Scores = Mapping[object, object] | Sequence[object]
 
 
 class SensitivityExceeded(AssertionError):
-    """The scores of a pair of neighbours differ by more than declared.
+    """The scores of two neighbouring data sets differ by more than declared.
 
     Attributes:
         pair: position of the pair, from 0.
@@ -61,7 +61,7 @@ def check_sensitivity(
     on_grid: bool = False,
     score_error: Number | None = None,
 ) -> int:
-    """Check that the scores of neighbours differ by no more than declared.
+    """Check that the scores of neighbouring data sets differ by no more than declared.
 
     Return the number of checked pairs.
 

@@ -46,7 +46,7 @@ class _ForTests(Guarded):
 @final
 @own
 class DeterministicSource(_ForTests):
-    """A source for tests whose bytes are a SHAKE-256 stream.
+    """A source for tests, which returns the bytes of a SHAKE-256 stream.
 
     The same seed gives the same nonces and bytes.
 
@@ -126,7 +126,7 @@ class SimulationSource(_ForTests):
 @final
 @own
 class RecordingSource(_ForTests):
-    """A source that records the bytes of another source.
+    """A source for tests, which passes on the bytes of another source and records them.
 
     It also records the sizes of the requests.
 
@@ -162,7 +162,10 @@ class RecordingSource(_ForTests):
 
     @property
     def requests(self) -> list[int]:
-        """The sizes of the requests to `fill` so far, including failed ones but not empty ones."""
+        """The sizes of the requests to `fill` so far, except empty requests.
+
+        Failed requests are included.
+        """
         return list(self._requests)
 
     @property
@@ -179,7 +182,7 @@ class RecordingSource(_ForTests):
 @final
 @own
 class ReplaySource(_ForTests):
-    """A source that replays the given bytes in order.
+    """A source for tests, which replays the given bytes in order.
 
     It raises `SourceError` when the bytes run out.
 
@@ -221,5 +224,5 @@ class ReplaySource(_ForTests):
 
     @property
     def left(self) -> int:
-        """The number of bytes of the tape that remain."""
+        """The number of given bytes that have not been replayed yet."""
         return len(self._data) - self._position

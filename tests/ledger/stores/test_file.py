@@ -275,7 +275,7 @@ def test_a_file_that_may_only_grow(path: Path) -> None:
         scope(Ledger.open(path)).pay(pure()).released("blue", b"s" * 32)
         with path.open("ab") as file:
             file.write(b'{"hash"')
-        with pytest.raises(LedgerError, match="remove the attribute"):
+        with pytest.raises(LedgerError, match="run chattr -a on the file"):
             scope(Ledger.open(path)).pay(pure())
     finally:
         subprocess.run(["chattr", "-a", str(path)], check=True)

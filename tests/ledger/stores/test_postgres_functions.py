@@ -82,7 +82,7 @@ def test_approvers_sign_and_the_role_writes(place: Place) -> None:
     wanted = ledger.propose.limit("a", limit="epsilon", to="3/2", reason="x")
     with pytest.raises(LedgerError, match="the role lacks a permission"):
         ledger.enact(wanted, [approve(wanted, key)])
-    with pytest.raises(ParameterError, match="needs 1 approvals and has 0"):
+    with pytest.raises(ParameterError, match="requires 1 approvals, but has 0"):
         approving.enact(wanted, [])
     approving.enact(wanted, [approve(wanted, key)])
     scope(ledger).pay(pure("1/2"))

@@ -278,7 +278,7 @@ def test_a_child_does_not_go_on_with_its_parents_charge(
     try:
         pending = scope(ledger).pay(pure())
     except LedgerError as error:
-        code = 0 if "forked during a call that belongs to its parent" in str(error) else 1
+        code = 0 if "forked during a call of its parent process" in str(error) else 1
         if children != [0]:
             raise
     finally:

@@ -49,7 +49,7 @@ def fork_at(step: int, path: Path, *, charge_in_child: bool) -> tuple[bool, int 
     try:
         pending = at_step(lambda: there.pay(pure("1/1000")), step, act)
         if children == [0]:
-            with pytest.raises(LedgerError, match="during a call that belongs to its parent"):
+            with pytest.raises(LedgerError, match="during a call of its parent process"):
                 pending.released("red", b"s" * 32)
             code = CHARGED
     except (LedgerDamaged, LedgerRolledBack):

@@ -262,7 +262,7 @@ class FileStore:
 
     def __init__(self, path: str | os.PathLike[str], *, wait: int = 30) -> None:
         if fcntl is None:
-            raise LedgerError("a ledger in a file requires Unix's flock; use PostgreSQL here")
+            raise LedgerError("a ledger in a file requires the Unix function flock; use PostgreSQL")
         self._path = Path(os.fspath(path)).absolute()
         self._wait = wait
         self._ready: Generation | None = None  # the process that checked the place
@@ -419,8 +419,8 @@ class FileStore:
             os.ftruncate(file.fileno(), end)
         except PermissionError:
             raise LedgerError(
-                f"the last line of {self.name!r} is incomplete, but the file is append-only; "
-                "remove the attribute (chattr -a), make one charge, and set the attribute again"
+                f"the append-only file {self.name!r} ends with an incomplete line; to remove it, "
+                "run chattr -a on the file, make one charge, and then run chattr +a"
             ) from None
         sync(file)
 

@@ -193,7 +193,7 @@ class Rows:
                 raise LedgerError(f"the ledger {where} {_UNSAFE}")
         found = [Row(*row[:4]) for row in values if row[0] is not None]
         if [row.seq for row in found] != list(range(first, first + len(found))):
-            raise LedgerDamaged(f"record {first} or a later record is missing {where}")
+            raise LedgerDamaged(f"record {first} or a later record {where} is missing")
         for row in found:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
                 raise LedgerDamaged(f"record {row.seq} {where} is not a string")
@@ -225,7 +225,7 @@ def send(cursor: Psycopg, schema: str, rows: Sequence[Row], wait: int, end: str 
     for row in rows:
         kind = _KIND.search(row.body)  # the server refuses the record of another kind
         if kind is None or kind[1] not in _FUNCTIONS:
-            raise LedgerError("PostgreSQL cannot store records of this kind")
+            raise LedgerError("a ledger in PostgreSQL cannot store records of this kind")
         calls.append(f"{schema}.{_FUNCTIONS[kind[1]]}(%s, %s, %s, %s)")
         values += [wait, row.body, row.hash, row.signature]
     groups = (calls[start : start + _MANY] for start in range(0, len(calls), _MANY))
@@ -440,8 +440,8 @@ class PostgresStore:
         """Return the pool, unless it is the parent's."""
         if generation() != self._born and not isinstance(self._pool, OwnPool):
             raise LedgerError(
-                "this process was forked after the store received its pool; create both again in "
-                "the child"
+                "this process was forked after the store received its pool; create a new pool and "
+                "a new store in the child process"
             )
         return self._pool
 

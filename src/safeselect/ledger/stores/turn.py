@@ -46,7 +46,7 @@ def check_process(born: Generation) -> None:
     """
     if generation() != born:
         raise LedgerError(
-            "this process was forked during a call that belongs to its parent; call again"
+            "this process was forked during a call of its parent process; repeat the call"
         )
 
 

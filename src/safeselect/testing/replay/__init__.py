@@ -49,7 +49,7 @@ def replay(
     seed: int = 1,
     capture: Iterable[str | Path] = (),
 ) -> Report:
-    """Run a pipeline on neighbouring data, and report unexpected differences.
+    """Run a pipeline on neighbouring data sets, and report unexpected differences between the runs.
 
     The outcomes of the mechanisms are the same in all runs.
 

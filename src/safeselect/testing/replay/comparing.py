@@ -35,7 +35,7 @@ _SHOWN, _WIDEST, _ROWS = 3, 200, 6
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An actual or possible mistake, with two data sets that show it.
+    """An actual or possible mistake in a pipeline, with two neighbouring data sets that show it.
 
     Attributes:
         kind: "sensitivity", "monotonic", "contributions", "identity" (an id does not identify the
@@ -75,7 +75,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """The findings of a replay.
+    """The mistakes and possible mistakes that `replay` found in a pipeline.
 
     A report is true if it has findings, so you can write `assert not replay(...)`.
 
