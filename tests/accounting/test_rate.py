@@ -157,13 +157,11 @@ def test_totals_whose_exponentials_no_number_holds_are_calibrated(epsilon: int) 
         each = calibrate(family, k=2, epsilon=epsilon, delta="1e-6")
         assert each >= Fraction(epsilon, 2)
         assert compose([family(each)] * 2, "1e-6").guarantee.epsilon <= epsilon
-        rate = calibrate(family, k=2, rho=epsilon)
-        assert 0 < 2 * family(rate).zcdp.rho <= epsilon
+        assert 0 < 2 * family(calibrate(family, k=2, rho=epsilon)).zcdp.rho <= epsilon
     below, above = GaussianDP(2**30).delta(2**26), GaussianDP(2**30).delta(2**26 + 1)
     assert 0 < above <= 1
     assert below <= 1
-    near = GaussianDP(2 * epsilon).delta(epsilon)
-    assert Fraction(49, 100) < near < Fraction(51, 100)
+    assert Fraction(49, 100) < GaussianDP(2 * epsilon).delta(epsilon) < Fraction(51, 100)
 
 
 @pytest.mark.slow("brackets of rows of a thousand ranges")

@@ -389,6 +389,7 @@ def confirmed(which: str, only: str = "", step: int = 1) -> Iterator[tuple[str, 
         args, words = rest[0] if rest else [], rest[1] if len(rest) > 1 else {}
         ranking = call in LAWS or call in ("report_noisy_max", "report_noisy_max_with_gap")
         ranking |= call in ("top_k", "top_k_with_gaps", "select_many")
+        ranking &= "vary" not in row
         if more or not ranking or not words.keys() <= WORDS or numbers_of(args) is None:
             continue
         if call == "select_many" and "k" in words:

@@ -14,18 +14,8 @@ if TYPE_CHECKING:
     from safeselect.accounting.laws import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
     from safeselect.accounting.repetition import PoissonRepeated, Repeated
 
-__all__ = [
-    "Composition",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "GaussianDP",
-    "PoissonRepeated",
-    "RandomizedResponse",
-    "Repeated",
-    "calibrate",
-    "compose",
-    "compose_delta",
-]
+__all__ = ["Composition", "DiscreteGaussian", "DiscreteLaplace", "GaussianDP", "PoissonRepeated"]
+__all__ += ["RandomizedResponse", "Repeated", "calibrate", "compose", "compose_delta"]
 _HOMES = {
     "composition": ("Composition", "calibrate", "compose", "compose_delta"),
     "gaussian": ("GaussianDP",),

@@ -244,14 +244,10 @@ def best_order(
     parts: Parts, bound: Callable[[Parts, Fraction, int], Interval]
 ) -> tuple[Parts, Fraction]:
     """The list with Gaussian noise as zCDP, and a - 1 for an order at which its bound is small."""
-    parts = _of_moments(parts)
+    # To search an order for, mu-GDP has the moments of (mu**2 / 2)-zCDP.
+    parts = [(g.zcdp if isinstance(g, GaussianDP) else g, count) for g, count in parts]
     summary, bits = _summary(parts), _searched_bits(parts)
     return parts, argmin(lambda excess: bound(summary, excess, bits), _START)
-
-
-def _of_moments(parts: Parts) -> Parts:
-    """The same list to search an order for: mu-GDP has the moments of (mu**2 / 2)-zCDP."""
-    return [(g.zcdp if isinstance(g, GaussianDP) else g, count) for g, count in parts]
 
 
 def _searched_bits(parts: Parts) -> int:

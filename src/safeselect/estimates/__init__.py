@@ -24,23 +24,8 @@ from safeselect.estimates.gaps import (
 from safeselect.estimates.inference import gap_confidence_bound, gap_p_value
 from safeselect.estimates.users import Plan, Plans, explain_groups, explain_items, explain_keys
 
-__all__ = [
-    "Plan",
-    "Plans",
-    "error_from_gaps",
-    "error_ratio",
-    "estimate_fixed_from_gaps",
-    "estimate_from_answers",
-    "estimate_from_gaps",
-    "estimate_from_threshold",
-    "expected_error",
-    "explain",
-    "explain_groups",
-    "explain_items",
-    "explain_keys",
-    "gap_confidence_bound",
-    "gap_p_value",
-    "intervals_from_gaps",
-    "threshold_error_ratio",
-    "variance_ratio",
-]
+__all__ = ["Plan", "Plans", "error_from_gaps", "error_ratio", "estimate_fixed_from_gaps"]
+__all__ += ["estimate_from_answers", "estimate_from_gaps", "estimate_from_threshold"]
+__all__ += ["expected_error", "explain", "explain_groups", "explain_items", "explain_keys"]
+__all__ += ["gap_confidence_bound", "gap_p_value", "intervals_from_gaps", "threshold_error_ratio"]
+__all__ += ["variance_ratio"]

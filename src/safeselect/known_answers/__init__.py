@@ -5,6 +5,8 @@ A row has
     do      steps: [call, arguments, named arguments].  A call that begins with a dot is of what the
             first step gave; one that begins with "ledger." is of the row's ledger.
     times   how often the steps are made on one tape; once where it is left out.
+    vary    argument -> values: the last step again, with each.
+    needs   libraries without which the row is left out.
     ledger  scope -> budget, of a ledger in memory; and their "neighbours".
     stated  mechanism, guarantee and parts of the releases, each kind once.
     told    by the name of a tape: what is released, below JSON, and how many bytes are asked for.
@@ -25,15 +27,20 @@ import re
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 from hashlib import shake_256
 from importlib.resources import files
+from importlib.util import find_spec
 from inspect import signature
+from io import BytesIO, StringIO, TextIOWrapper
 from itertools import groupby
+from pathlib import Path
 from pkgutil import resolve_name
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -55,6 +62,7 @@ __all__ = ["SETS", "Row", "Tape", "Told", "differences", "not_asked", "read", "t
 SETS = (*USED, "large")
 """Files of rows: below JSON, as JSON, and large ones, which only tests run."""
 
+_HASH = re.compile("[0-9a-f]{32,}")
 _LONG = 4999
 """More numbers than these are recorded by every 999th, their count and their sum."""
 
@@ -131,10 +139,6 @@ def _floats(size: int) -> np.typing.NDArray[np.float64]:
     words = np.frombuffer(shake_256(b"floats").digest(8 * size), "<u8").copy()
     exponents = (1015 + (words >> 52) % 24) << 52
     return (words & 0x800F_FFFF_FFFF_FFFF | exponents).view("<f8").astype(float)
-
-
-def _counts(size: int, most: int, step: int) -> dict[str, int]:
-    return {f"item {n}": most - n * step % 40 for n in range(size)}
 
 
 def _runs(
@@ -216,7 +220,33 @@ def _audited(ledger: Any, release: Any, stated: Json, logged: Json, *given: Json
     return [[line.what, line.word] for line in audit(text, log, *given)]
 
 
+_FOLDERS: list[TemporaryDirectory[str]] = []
+"""Of files that rows make, until the process ends."""
+
+
+def _file(name: str, *contents: Any) -> Path:
+    """Return a place for a file; a text, or a release as JSON, is written into it."""
+    _FOLDERS.append(TemporaryDirectory())
+    place = Path(_FOLDERS[-1].name, name)
+    for each in contents:
+        text = each if isinstance(each, str) else each.to_json()
+        place.write_text(text, "utf-8", newline="")
+    return place
+
+
+def _command(*words: object) -> Json:
+    """Return the exit code of the command, and the words with digits on its standard output."""
+    code, out = None, TextIOWrapper(BytesIO(), "utf-8")
+    with redirect_stderr(StringIO()), redirect_stdout(out), suppress(SystemExit):
+        code = _public("cli.main")([*map(str, words)])
+    out.seek(0)
+    return code, re.findall(r"\S*\d\S*", out.read())
+
+
 _CALLS: dict[str, Callable[..., Any]] = {
+    "made.file": _file,
+    "made.command": _command,
+    "made.entries": lambda ledger: [_entry(record.content) for record in ledger.records()],
     "guarded": _guarded,
     "held.call": lambda held, name, *args, **words: (
         None if held is None else getattr(held, name)(*args, **words)
@@ -239,7 +269,7 @@ _FORMS: dict[str, Callable[..., Any]] = {
     "cycle": lambda values, size: (values * size)[:size],
     "pointed": lambda size, place, value: [value if n % 29 == place else 1 for n in range(size)],
     "big": lambda exponent, more: 2**exponent + more,
-    "counts": _counts,
+    "counts": lambda size, most, step: {f"item {n}": most - n * step % 40 for n in range(size)},
     "fraction": Fraction,
     "logarithm": lambda number: lambda precision: Interval.of(number, precision).log(),
     "run": _runs,
@@ -250,6 +280,10 @@ _FORMS: dict[str, Callable[..., Any]] = {
     "forged": _forged,
     "pair": lambda *numbers: numbers,
     "kind": lambda name: getattr(safeselect, name),
+    "hex": bytes.fromhex,
+    "pairs": lambda *pairs: dict(pairs),
+    "witness": lambda head: SimpleNamespace(last=lambda: head, keep=lambda *_: None),
+    "relation": lambda query: resolve_name("duckdb.sql")(query),
 }
 """Inputs by name; a guarantee, or `Counts`, is one by its own."""
 
@@ -292,8 +326,12 @@ class Told:
             return str(value)
         if isinstance(value, (np.generic, np.ndarray)):
             return self.plain(value.tolist())
-        if value is None or isinstance(value, (bool, int, str)):
+        if isinstance(value, str):
+            return _HASH.sub("", value)
+        if value is None or isinstance(value, (bool, int)):
             return value
+        if isinstance(value, float):
+            return f"{value:.9g}"
         if isinstance(value, Mapping):
             return [[self.plain(name), self.plain(each)] for name, each in value.items()]
         if isinstance(value, (set, frozenset)):
@@ -303,7 +341,7 @@ class Told:
                 numbers = sum(each for each in value if type(each) is int)
                 return {"every 999th": list(value[::999]), "count": len(value), "sum": numbers}
             return [self.plain(each) for each in value]
-        if hasattr(value, "pure"):
+        if hasattr(value, "pure") or hasattr(value, "theorem"):
             return _named(value, self.plain)
         if hasattr(value, "to_json"):
             self.releases.append(value)
@@ -331,6 +369,13 @@ def _named(value: Any, plain: Callable[[Any], Json]) -> str:
     return f"{type(value).__name__}({', '.join(map(str, numbers))})"
 
 
+def _steps(row: Row) -> list[Json]:
+    """The steps of a row, and the last one again with each other value of an argument."""
+    *_, last = row["do"]
+    changes = ((name, value) for name, values in row.get("vary", {}).items() for value in values)
+    return [*row["do"], *([*last[:2], {**last[2], name: value}] for name, value in changes)]
+
+
 class _Run:
     """The steps of a row on one tape."""
 
@@ -348,12 +393,12 @@ class _Run:
                 self._open(self._row["ledger"])
             made = []
             for _ in range(self._row.get("times", 1)):
-                made += [self._step(*step) for step in self._row["do"]]
+                made += [self._step(*step) for step in _steps(self._row)]
         self.told.values = made
         self.told.asked = self.tape.asked
         if self.ledger is not None:
             self.told.asked = [self.tape.asked, self.tape.first]
-            made.append([_entry(record.content) for record in self.ledger.records()])
+            made.append(_public("made.entries")(self.ledger))
         return self.told
 
     def _open(self, given: Mapping[str, Json]) -> None:
@@ -370,11 +415,11 @@ class _Run:
         if not callable(function):
             return self.told.plain(function)
         given = {name: self._value(each) for name, each in words.items()}
-        if self._draws and holder is None and where in ("", "prepared"):
+        if self._draws and holder is None and where in ("", "prepared", "tables"):
             given["source"] = self.tape
         try:
             found = function(*map(self._value, args), **given)
-        except SafeSelectError as error:
+        except (SafeSelectError, AssertionError) as error:
             self.made.append(None)
             self.said.add(f"{error} {error.__context__}")
             return type(error).__name__
@@ -416,7 +461,8 @@ class _Run:
 
 def _entry(content: Json) -> Json:
     """What a record says: its kind, what was promised, the prices, and how it ended."""
-    prices = {each["scope"]: each["charge"] for each in content.get("charges", ())}
+    charges = content["charges"] if content["kind"] == "charged" else ()
+    prices = {each["scope"]: each["charge"] for each in charges}
     kept = ("mechanism", "guarantee", "parts", "reason", "spent")
     return [content["kind"], prices, {each: content[each] for each in kept if content.get(each)}]
 
@@ -431,6 +477,10 @@ def read(which: str) -> dict[str, dict[str, Json]]:
     text = files(__name__).joinpath(f"{which}.json").read_text("utf-8")
     found: dict[str, dict[str, Json]] = json.loads(text)
     return found
+
+
+def _missing(row: Row) -> list[str]:
+    return [each for each in row.get("needs", ()) if not find_spec(each)]
 
 
 def answer(name: str, row: Row, kind: str, stated: list[Json]) -> Json:
@@ -454,8 +504,13 @@ def _written(release: Any) -> Json:
 
 
 def differences(which: str) -> Iterator[tuple[str, bool]]:
-    """Each row of a set, and whether it answers as recorded; an error is another answer."""
+    """Each row of a set, and whether it answers as recorded; an error is another answer.
+
+    Rows that need a library that is not installed are left out.
+    """
     for name, row in read(which).items():
+        if _missing(row):
+            continue
         stated: list[Json] = []
         try:
             told = {kind: answer(name, row, kind, stated) for kind in row["told"]}
@@ -478,17 +533,21 @@ def not_asked() -> list[str]:
 
     The rows show it if they give two values that are not the default.  One is enough for a ledger,
     and where the default is a word, or true or false.  A call that was refused does not count.  The
-    parameters of a class are those with which an object is made.
+    parameters of a class are those with which an object is made.  Before them stand libraries that
+    rows need and that are not installed.
     """
     parameters = {
         name: signature(getattr(_public(name), "create", _public(name))).parameters
         for name in (*safeselect.__all__, *map("prepared.{}".format, prepared.__all__))
         if not hasattr(safeselect.errors, name)
     }
-    given = defaultdict[str, set[str]](set)
-    for row in read("small").values():
+    given, rows = defaultdict[str, set[str]](set), read("small").values()
+    missing = {each for row in rows for each in _missing(row)}
+    for row in rows:
         ends = next(iter(row["told"].values()))[0]
-        steps = [one for one, end in zip(row["do"], ends, strict=False) if "Error" not in str(end)]
+        steps = [
+            one for one, end in zip(_steps(row), ends, strict=False) if "Error" not in str(end)
+        ]
         scopes = [
             {"$Budget": {"neighbours": by, **of}} for of, by in row.get("ledger", {}).values()
         ]
@@ -498,7 +557,7 @@ def not_asked() -> list[str]:
             for word, value in args.items() if isinstance(args, dict) else in_order:
                 given[f"{call}: {word}"].add(json.dumps(value))
 
-    return [
+    return [f"all that needs {each}" for each in sorted(missing)] + [
         said
         for name, words in parameters.items()
         for word, each in words.items()

@@ -11,34 +11,7 @@ from safeselect.ledger.signing import Ed25519Signer, Proposal, Signer, approve
 from safeselect.ledger.store import Journal, Row, Store, Torn
 from safeselect.ledger.witness import Witness
 
-__all__ = [
-    "EXTERNAL",
-    "Balance",
-    "Budget",
-    "Checker",
-    "Ed25519Signer",
-    "Event",
-    "Journal",
-    "Ledger",
-    "OnEvent",
-    "Outbox",
-    "Pending",
-    "Proposal",
-    "Proposals",
-    "Record",
-    "Request",
-    "Row",
-    "Scope",
-    "Signer",
-    "Store",
-    "Torn",
-    "Witness",
-    "append",
-    "approve",
-    "check_log",
-    "correct",
-    "kept_records",
-    "log_lines",
-    "repair",
-    "set_aside",
-]
+__all__ = ["EXTERNAL", "Balance", "Budget", "Checker", "Ed25519Signer", "Event", "Journal"]
+__all__ += ["Ledger", "OnEvent", "Outbox", "Pending", "Proposal", "Proposals", "Record", "Request"]
+__all__ += ["Row", "Scope", "Signer", "Store", "Torn", "Witness", "append", "approve", "check_log"]
+__all__ += ["correct", "kept_records", "log_lines", "repair", "set_aside"]

@@ -174,8 +174,7 @@ def test_two_ranges_against_the_recursion(ranges, at):
 
 
 def test_delta_at_the_sum_is_nothing():
-    composed = compose_delta([BoundedRange("0.3")] * 3, "0.9")
-    assert composed.guarantee == PureDP("0.9")
+    assert compose_delta([BoundedRange("0.3")] * 3, "0.9").guarantee == PureDP("0.9")
     assert compose_delta([], 1).guarantee == PureDP(1)
     with pytest.raises(ParameterError, match="no delta below 1"):
         compose_delta([ZeroConcentratedDP(100)], 0)
