@@ -191,7 +191,13 @@ def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:
     return told, asked
 
 
-def _forged(ledger: safeselect.Ledger, changes: Json, order: Json = None) -> MemoryStore:
+def _witness(head: str | None) -> Any:
+    """A witness, and the heads that it was sent."""
+    kept = [head]
+    return SimpleNamespace(kept=kept, last=lambda: kept[-1], keep=lambda new, *_: kept.append(new))
+
+
+def _forged(ledger: Any, changes: Json, order: Json = None, signature: str = "") -> MemoryStore:
     """A log that somebody changed: its places and hashes follow from each other again.
 
     Args:
@@ -204,7 +210,7 @@ def _forged(ledger: safeselect.Ledger, changes: Json, order: Json = None) -> Mem
         for at, pattern, text in changes:
             body = re.sub(pattern, text, body) if at == seq else body
         last = record_hash(body)
-        rows.append(Line(seq, body, last, ""))
+        rows.append(Line(seq, body, last, signature))
     store.write(lambda journal: [*map(journal.append, rows)])
     return store
 
@@ -246,6 +252,9 @@ def _command(*words: object) -> Json:
 _CALLS: dict[str, Callable[..., Any]] = {
     "made.file": _file,
     "made.command": _command,
+    "made.witness": _witness,
+    "made.size": len,
+    "made.listed": list,
     "made.entries": lambda ledger: [_entry(record.content) for record in ledger.records()],
     "guarded": _guarded,
     "held.call": lambda held, name, *args, **words: (
@@ -282,8 +291,10 @@ _FORMS: dict[str, Callable[..., Any]] = {
     "kind": lambda name: getattr(safeselect, name),
     "hex": bytes.fromhex,
     "pairs": lambda *pairs: dict(pairs),
-    "witness": lambda head: SimpleNamespace(last=lambda: head, keep=lambda *_: None),
-    "relation": lambda query: resolve_name("duckdb.sql")(query),
+    "call": lambda name, *given: resolve_name(name)(*given),
+    "law": lambda: (
+        lambda scores, k, rate, bits: [rate.rate.denominator % len(scores), *range(k)][:k]
+    ),
 }
 """Inputs by name; a guarantee, or `Counts`, is one by its own."""
 
