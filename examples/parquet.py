@@ -34,7 +34,7 @@ def main(rows: int = 1_000_000) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "reads.parquet"
         duckdb.execute(ROWS.format(rows=rows, readers=max(1, rows // 20), path=path))
-        # Exact and private: the 101 largest counts of readers. A reader counts at most once for
+        # Exact and unprotected: the 101 largest counts of readers. A reader counts at most once for
         # each page, so all rows of a reader together change each count by at most 1.
         counts = count_distinct_users(str(path), item="page", user="reader", places=K_BAR + 1)
     found = unknown_domain_top_k(counts, k=K, k_bar=K_BAR, epsilon=1, delta="1e-9")

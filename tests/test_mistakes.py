@@ -53,7 +53,7 @@ MISTAKES = {
     "select_many(np.array(counts), epsilon=1, sensitivity=1)": r"use \[scores\] for one row",
     # --- the labels
     "choose(counts, labels=['red', 'blue'])": "one label for each score, .* got 2 labels for 3",
-    "choose(counts, labels=['red', 'blue', 'red'])": "unique, got 2 distinct labels among 3",
+    "choose(counts, labels=['red', 'blue', 'red'])": "unique, but only 2 of 3 are distinct",
     "choose(counts, labels={'red', 'blue', 'green'})": "got set; pass one label for each score",
     "choose(votes, labels=['red', 'blue', 'green'])": "keys are its labels; omit labels=",
     # --- how much it may cost
@@ -63,7 +63,7 @@ MISTAKES = {
     "choose(votes, epsilon=True)": r"epsilon must be a number, got True \(bool\)",
     "choose(votes, epsilon=[1])": "a string such as '1/3' or '0.1', got an object of type list",
     "permute_and_flip(votes, sensitivity=1)": "got none: for example epsilon=1",
-    "choose(votes, rho='0.1')": "got epsilon and rho: omit one",
+    "choose(votes, rho='0.1')": "got epsilon and rho: keep one",
     "top_k(votes, k=2, epsilon=1, delta=1, sensitivity=1)": "delta must be less than 1, .* '1e-9'",
     # --- how much one unit of privacy changes
     "permute_and_flip(votes, epsilon=1)": "for counts of people use sensitivity=1, mono",

@@ -71,8 +71,7 @@ def test_parameters_are_rounded_towards_more_loss(epsilon: Fraction) -> None:
     assert Fraction(math.nextafter(step, 0)) < epsilon <= Fraction(step)
     for kind in (BoundedRange, PureDP):
         rho = dp_event(kind(epsilon), accountant="rdp").rho
-        exact = kind(epsilon).zcdp.rho
-        assert Fraction(math.nextafter(rho, 0)) < exact <= Fraction(rho)
+        assert Fraction(math.nextafter(rho, 0)) < kind(epsilon).zcdp.rho <= Fraction(rho)
 
 
 def test_mixed_parts_and_a_real_release() -> None:
@@ -121,7 +120,7 @@ def test_wrong_arguments(call: Callable[[], Any], message: str) -> None:
 
 def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dp_accounting.dp_event", None)
-    with pytest.raises(ParameterError, match=r"dp_accounting; run .*\[dp-accounting\]"):
+    with pytest.raises(ParameterError, match=r"dp_accounting is required; run .*\[dp-accounting\]"):
         dp_event(PureDP(1), accountant="rdp")
 
 
@@ -177,8 +176,7 @@ def test_what_has_no_distribution_is_refused() -> None:
     for interval in (0, -1, "x", True):
         with pytest.raises(ParameterError, match="interval"):
             dp_pld([PureDP(1)], interval)
-    nothing = dp_pld([PureDP(0)], 1e-3)
-    assert nothing.get_delta_for_epsilon(0.0) <= 1e-12
+    assert dp_pld([PureDP(0)], 1e-3).get_delta_for_epsilon(0.0) <= 1e-12
 
 
 @pytest.mark.parametrize("squared", ["1/25", "1", "1/7"])

@@ -96,8 +96,7 @@ def test_the_noise_has_the_scale_that_was_asked_for(rates: set[Fraction], name: 
         # Noise far below the grid: still no total that anybody asked for.
         make(*floats(), PURE, scale="1/1000", **grid)([3.0, 1.0, 2.0, 4.0])
     assert rates == {Fraction(3, 56), Fraction(125)}
-    each = family(weight * 2 / Fraction(7, 3))
-    assert made.map(1.0) == at_least(draws * each.epsilon)
+    assert made.map(1.0) == at_least(draws * family(weight * 2 / Fraction(7, 3)).epsilon)
 
 
 def test_the_default_of_top_k_follows_the_measure() -> None:
@@ -114,8 +113,7 @@ def test_every_integer_type_with_its_extremes(integers: str) -> None:
     low = -(2 ** (bits - 1)) if integers.startswith("i") else 0
     extremes = [low, low + 2**bits - 1, low + 1, low + 2**bits - 2]
     for make in (_flip, partial(_max, noise="gumbel")):
-        made = make(*space(integers), PURE, scale="1/1000")
-        assert made(extremes) == 1
+        assert make(*space(integers), PURE, scale="1/1000")(extremes) == 1
         assert make(*space(integers), PURE, scale="1/1000", negate=True)(extremes) == 0
     for negate, wanted in ((False, [1, 3, 2, 0]), (True, [0, 2, 3, 1])):
         best = ours.make_top_k(*space(integers), PURE, "1/1000", k=4, negate=negate)
@@ -177,7 +175,7 @@ def test_names_and_numbers_are_refused() -> None:
 
 def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    with pytest.raises(ParameterError, match=r"opendp; run .*\[opendp\]"):
+    with pytest.raises(ParameterError, match=r"opendp is required; run .*\[opendp\]"):
         _flip(*space(), PURE, 1)
 
 

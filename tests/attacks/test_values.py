@@ -109,5 +109,4 @@ def test_a12_a13_our_neighbours_reach_the_same_gaps(name):
     """Every winner with every small gap, from both of two neighbours; the tapes are fixed."""
     wanted = {(winner, Fraction(gap)) for winner in range(2) for gap in range(3)}
     for scores in ([0, 0, -1], [1, 0, -1]):
-        found = set(releases(name, scores, 600))
-        assert found >= wanted
+        assert set(releases(name, scores, 600)) >= wanted

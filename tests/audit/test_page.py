@@ -159,5 +159,4 @@ def test_a_browser_shows_it_whole_and_asks_nobody(tmp_path: Path, capfdbinary: R
                 )
                 assert (ink == "rgb(0, 0, 0)") is (scheme == "light"), ink
                 assert paper == "light dark"
-        pages = re.findall(rb"/Type\s*/Page\b(?!s)", tab.paper())
-        assert 1 <= len(pages) <= 2
+        assert 1 <= len(re.findall(rb"/Type\s*/Page\b(?!s)", tab.paper())) <= 2

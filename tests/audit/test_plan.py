@@ -50,7 +50,7 @@ PARAMETERS = {
     "ties of the other law": (both(ties="below"), "ties is below", "a median"),
     "other neighbours": (
         both(neighbours="replace_one"),
-        "noise is for neighbours other than those that the release",
+        "neighbours differs from the neighbours of the release",
         "a median",
     ),
     "users with no values": (both(max_contributions="0"), "max_contributions must", "a median"),

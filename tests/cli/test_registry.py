@@ -39,8 +39,7 @@ BUDGETS: list[dict[str, Any]] = [
 def check(text: str) -> Any:
     content = json.loads(text)
     form = jsonschema.Draft7Validator.FORMAT_CHECKER
-    errors = list(jsonschema.Draft7Validator(WHOLE, format_checker=form).iter_errors(content))
-    assert errors == []
+    assert list(jsonschema.Draft7Validator(WHOLE, format_checker=form).iter_errors(content)) == []
     return content["deployment"]
 
 

@@ -41,7 +41,7 @@ def test_all_is_as_recorded(tmp_path, capsys, monkeypatch):
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("passed  ")
     count = sum(len(known_answers.read(each)) for each in known_answers.USED)
-    assert second == f"passed  {count} known answers match"
+    assert second == f"passed  check of {count} known answers"
     found = json.loads(place.read_text())
     assert found["passed"] is True
     assert found["schema"] == certified.SCHEMA
@@ -70,7 +70,7 @@ def test_another_answer_and_other_code_are_told(some, tmp_path, capsys, monkeypa
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "differs: safeselect.x"
     assert lines[1].startswith("FAILED  ")
-    assert lines[2:] == ["differs: small: permute_and_flip, 3", "FAILED  2 known answers match"]
+    assert lines[2:] == ["differs: small: permute_and_flip, 3", "FAILED  check of 2 known answers"]
     assert json.loads(place.read_text())["passed"] is False
 
 

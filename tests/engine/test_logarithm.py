@@ -64,8 +64,7 @@ def test_every_inner_cell(cell: int) -> None:
         assert worst < ABSOLUTE
         # The bound is no idle one: the series ends where it says.
         assert worst > ABSOLUTE / 2
-        closely = max(error(v, 80, close=True) for v in places)
-        assert ABSOLUTE / 2**22 < closely < ABSOLUTE / 2**19
+        assert ABSOLUTE / 2**22 < max(error(v, 80, close=True) for v in places) < ABSOLUTE / 2**19
 
 
 def test_no_number_is_outside_the_cells() -> None:

@@ -163,7 +163,7 @@ def test_best_needs_to_know_for_which_epsilon():
     plans = explain_groups(5, ["0.5", 1], "1e-7", groups=2, groups_per_user=1)
     with pytest.raises(ParameterError, match="several epsilons are compared"):
         plans.best()
-    with pytest.raises(ParameterError, match="one of the epsilons, got"):
+    with pytest.raises(ParameterError, match="one of those compared, got"):
         plans.best(2)
 
 

@@ -147,7 +147,7 @@ def test_approvals_expire_after_so_many_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "to", "said"),
     [
-        ("epsilon", 1, "epsilon of scope 'a' is already 1"),
+        ("epsilon", 1, "epsilon of scope 'a' must be raised above 1"),
         ("rho", 2, "scope 'a' limits epsilon, not 'rho'"),
         ("unit", 3, "scope 'a' limits epsilon"),
         ("epsilon", 0, "to must be"),
@@ -201,7 +201,7 @@ def test_every_form_of_budget_is_raised_to_its_ceiling_and_no_further(
     assert all(after.left[name] > before.left[name] for name in grow)
     scope(ledger).pay(pure())
     for beyond in (Fraction(to) + 1 / Fraction(10**9), to):
-        with pytest.raises(ParameterError, match=r"above the ceiling|already"):
+        with pytest.raises(ParameterError, match=r"above the ceiling|raised above"):
             ledger.propose.limit("a", limit=limit, to=beyond, reason="x")
 
 
@@ -214,10 +214,10 @@ def test_every_form_of_budget_is_raised_to_its_ceiling_and_no_further(
         ({"caps": {"epsilon": "3"}}, "states caps that differ"),
         ({"caps": {}}, "states caps that differ"),
         ({"caps": {"epsilon": "2", "rho": "1"}}, "states caps that differ"),
-        ({"limit": "delta"}, "raises a limit that cannot be raised"),
+        ({"limit": "delta"}, "without approval, or one that its scope lacks"),
         (
             {"limit": "max_refusals", "before": "1", "after": "2"},
-            "does not raise the limit from its current",
+            "does not raise max_refusals from its value",
         ),
         (
             {"scope": "b", "limit": "rho", "before": "1", "after": "2"},

@@ -116,8 +116,7 @@ def drawn(seed: int) -> tuple[Fraction, int, Terms, list[Part]]:
 def test_no_strategy_gains_more_than_delta(block: int) -> None:
     for seed in range(100 * block, 100 * block + 100):
         r, steps, terms, parts = drawn(seed)
-        found = true_delta(r, steps, parts, by_the_rule(terms, parts))
-        assert found <= terms.delta + NEARLY, seed
+        assert true_delta(r, steps, parts, by_the_rule(terms, parts)) <= terms.delta + NEARLY, seed
 
 
 # ---------------------------------------------------- rules that are tempting, and that are wrong
@@ -173,8 +172,7 @@ def test_sums_at_the_whole_delta_beside_the_moments() -> None:
         after = sums(counts)
         return rule(counts) or (after["epsilon"] <= epsilon and after["own_delta"] <= delta)
 
-    found = true_delta(r, steps, parts, grants)
-    assert Fraction(1445, 1000) < found / delta < Fraction(1447, 1000)
+    assert Fraction(1445, 1000) < true_delta(r, steps, parts, grants) / delta < Fraction(1447, 1000)
     assert true_delta(r, steps, parts, rule) <= delta
 
 

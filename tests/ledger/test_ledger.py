@@ -95,7 +95,7 @@ def test_scopes_have_budgets_of_their_own_and_may_be_added(place: Any) -> None:
 )
 def test_a_scope_adds_up_one_unit_and_one_kind_of_neighbours(unit: Any, neighbours: Any) -> None:
     ledger = new(":memory:")
-    with pytest.raises(ParameterError, match="protects unit 'person' under 'add_remove'"):
+    with pytest.raises(ParameterError, match="has unit 'person' and neighbours 'add_remove'"):
         ledger.scope("a", unit=unit, neighbours=neighbours, purpose="p")
 
 

@@ -209,8 +209,7 @@ def test_the_forecast_says_what_stops_and_what_would_fit_more_often() -> None:
     def said(asked: Any, **more: Any) -> str:
         return Balance.fresh(Budget(**TERMS, **MILLIONTH, **more)).forecast(asked)
 
-    listed = quoted(ASKED["list"], "person", "add_remove")
-    assert listed[0] == ApproximateDP("1/10", "1e-9")
+    assert quoted(ASKED["list"], "person", "add_remove")[0] == ApproximateDP("1/10", "1e-9")
     assert said(PureDP("1/4")) == "fits 4 times, limited by epsilon"
     assert said(PureDP("2/3")) == "fits 1 time, limited by moment 3"
     assert said(PureDP("1/100"), own_delta=0) == "fits 481 times, limited by moment 1"

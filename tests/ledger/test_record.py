@@ -145,14 +145,14 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
     )
     for place, changes, said in [
         (charged, charges(charge=zero, after=zero), wrong),
-        (charged, charges(after=zero), "does not add up"),
+        (charged, charges(after=zero), "states a total that is not the sum"),
         (charged, charges(charge=minus, after=zero), "not a number"),
-        (charged, charges(charge={"epsilon": "1/3"}), "does not add up"),
-        (charged, charges(charge=missing, after=missing), "does not add up"),
-        (charged, charges(charge=was["charge"] | {"rho": "0"}), "does not add up"),
+        (charged, charges(charge={"epsilon": "1/3"}), "does not charge exactly the amounts"),
+        (charged, charges(charge=missing, after=missing), "does not charge exactly the amounts"),
+        (charged, charges(charge=was["charge"] | {"rho": "0"}), "not charge exactly the amounts"),
         (charged, {"charges": [spelled]}, "canonical form"),
         (charged, charges(terms={}), fields),
-        (charged, charges(scope="b"), "does not add up"),
+        (charged, charges(scope="b"), "does not charge exactly the amounts"),
         (charged, charges(scope="c"), "a scope that does not exist"),
         (charged, {"charges": [was, was]}, "charges a scope twice"),
         (charged, {"charges": []}, "does not charge a scope"),
@@ -175,7 +175,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (settled + 1, {"charge": first["seq"]}, "a charge that is not open"),
         (settled + 1, {"reason": "boredom"}, "a reason that is not one of"),
         (settled, {"reason": "error"}, fields),
-        (1, {"max_refusals": "0"}, "out of range"),
+        (1, {"max_refusals": "0"}, "not an integer from 1 to"),
         (0, {"clock": "second"}, "does not state its time"),
         (0, {"clock": {}}, fields),
         (
@@ -221,7 +221,7 @@ def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
         "5",
     ):
         with pytest.raises(
-            LedgerError, match=r"how much of|the fields of its kind|contains a value"
+            LedgerError, match=r"at most those reserved|the fields of its kind|contains a value"
         ):
             check(forge(log, 3, spent=spent))
     check(forge(log, 3, spent={"outcomes": "0", "queries": "0"}))  # known to be false by nobody

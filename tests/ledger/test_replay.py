@@ -43,8 +43,8 @@ def test_a_total_that_somebody_reset_is_refused_before_the_next_charge(tmp_path:
     other = scope(Ledger.open(path))
     other.pay(pure())
     forge(path, reset)
-    is_refused(path, "record 3 does not add up")
-    with pytest.raises(LedgerDamaged, match="record 3 does not add up"):
+    is_refused(path, "record 3 states a total that is not the sum")
+    with pytest.raises(LedgerDamaged, match="record 3 states a total that is not the sum"):
         running.pay(pure())
 
 
@@ -131,13 +131,13 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
     ledger.reopen("a", reason="mended")
     whole = path.read_bytes()
     for changes, said in (
-        ({"limit": "epsilon"}, "that cannot be raised"),
-        ({"scope": "b"}, "that cannot be raised"),
-        ({"approvals": ["x"]}, "has approvals, but the ledger has no approvers"),
-        ({"after": "1"}, "does not raise the limit from its current"),
-        ({"before": "7"}, "does not raise the limit from its current"),
-        ({"caps": {"epsilon": "9"}}, "does not raise the limit from its current"),
-        ({"after": "10000000"}, "out of range"),
+        ({"limit": "epsilon"}, "raises a limit without approval, or one"),
+        ({"scope": "b"}, "raises a limit of a scope that does not exist"),
+        ({"approvals": ["x"]}, "has approvals, but requires none"),
+        ({"after": "1"}, "does not raise max_refusals from its value"),
+        ({"before": "7"}, "does not raise max_refusals from its value"),
+        ({"caps": {"epsilon": "9"}}, "does not raise max_refusals from its value"),
+        ({"after": "10000000"}, "not an integer from 1 to"),
     ):
         path.write_bytes(whole)
         forge(path, lambda record, changes=changes: record.update(changes))

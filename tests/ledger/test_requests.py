@@ -249,7 +249,7 @@ def test_what_a_finish_refuses(ledger: Ledger) -> None:
     there = scope(ledger).asked(ID).pay(pure())
     assert there.charge == 3
     for arguments, said in (
-        ((2, SALT, "x"), "record 2 does not contain a charge for a request"),
+        ((2, SALT, "x"), "record 2 is not the charge of a request"),
         ((-1, SALT, "x"), "charge must be"),
         ((3, "s" * 32, "x"), "salt must be the 32 bytes"),
         ((3, SALT, b"x"), "output must be a string"),

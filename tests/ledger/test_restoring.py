@@ -222,7 +222,7 @@ def test_the_command_repairs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr()
     assert said.out == f"{Ledger.open(path).head}\n"
     assert "l.torn-" in said.err
-    assert "repeat their charges" in said.err
+    assert "repeat any charges in it" in said.err
     assert main(["ledger", "verify", str(path)]) == 0
 
 

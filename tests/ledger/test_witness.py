@@ -131,7 +131,7 @@ def test_what_cannot_be_kept_withholds_the_answer_and_the_charge_stands(tmp_path
     there.pay(pure()).released("x", SALT)
     assert kept.head == ledger.head
     kept.keep = lambda head, lines, after: None  # type: ignore[method-assign]
-    with pytest.raises(LedgerError, match="the witness did not keep the lines that it received"):
+    with pytest.raises(LedgerError, match="head of the witness did not change after it received"):
         there.pay(pure())
 
 

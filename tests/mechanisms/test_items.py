@@ -156,8 +156,7 @@ def test_items_are_what_they_equal(label: Any, text: str) -> None:
         result = safeselect.unknown_domain_top_k([MANY], labels=labels, **SURE)
         assert result.labels == (text,)
         assert type(result.labels[0]) is str
-        written = json.loads(result.to_json())
-        assert written["labels"] == {"texts": [text], "kinds": "text"}
+        assert json.loads(result.to_json())["labels"] == {"texts": [text], "kinds": "text"}
         assert str(len(repr(result)))
 
 
@@ -340,5 +339,4 @@ def test_a_column_that_cannot_be_read_at_once_is_read_cell_by_cell(cell: Any) ->
         def to_pylist(self) -> Any:
             raise ValueError("not at once")
 
-    found = safeselect.unknown_domain_top_k([MANY, MANY], labels=Column(), **SURE)
-    assert found.labels == ("a",)
+    assert safeselect.unknown_domain_top_k([MANY, MANY], labels=Column(), **SURE).labels == ("a",)

@@ -285,11 +285,11 @@ REFUSED: dict[str, list[str]] = {
         for grid in ("0", "-1", "True", "'0,5'", "float('nan')", "[1]", "1 << 5000", "'1/0'")
     ],
     "pass one rate": ["variance_ratio(noise='laplace', measured_rate=1)"],
-    "require 1 or 2 gaps, got 0": [
+    "gap per measurement (2), or one less, got 0": [
         "estimate_fixed_from_gaps([1, 2], [], variance_ratio=1)",
         "estimate_from_gaps([1, 2], [], **GAP)",
     ],
-    "require 0 or 1 gaps": ["intervals_from_gaps([1], [1, 2], **GAP)"],
+    "gap per measurement (1), or one less": ["intervals_from_gaps([1], [1, 2], **GAP)"],
     "one gap for each measurement": ["estimate_from_answers([1], [], **GAP)"],
     "must not be negative": [
         "estimate_from_answers([1], [-SECRET], **GAP)",
@@ -300,7 +300,7 @@ REFUSED: dict[str, list[str]] = {
         "error_from_gaps([], [], **GAP)",
         "estimate_fixed_from_gaps([], [], variance_ratio=1)",
     ],
-    "must be a list": ["estimate_from_gaps(str(SECRET), [1], **GAP)"],
+    "must be a flat list": ["estimate_from_gaps(str(SECRET), [1], **GAP)"],
     "got ndarray": ["estimate_fixed_from_gaps(np.eye(2), [1], variance_ratio=1)"],
     "[0]": [
         "estimate_from_gaps([f'{SECRET}x'], [1], **GAP)",
@@ -319,7 +319,7 @@ REFUSED: dict[str, list[str]] = {
     "pass lowest and highest, the ends of the grid": [
         "quantile([SECRET], **{**GRID, 'lowest': None})"
     ],
-    "highest must be a date": ["quantile([SECRET], **{**GRID, 'lowest': DAY})"],
+    "or both numbers, got 9 (int) as highest": ["quantile([SECRET], **{**GRID, 'lowest': DAY})"],
     "for times, use": ["quantile([SECRET], **{**GRID, 'lowest': NOON, 'highest': DAY})"],
     "step must be greater than zero": ["quantile([SECRET], **{**GRID, 'step': 0})"],
     "whole number of days": [
@@ -357,7 +357,7 @@ REFUSED: dict[str, list[str]] = {
         "best_of(len, mean=3, **RUN)",
         "best_of(len, base=PureDP(1), eta=1, mean=3)",
     ],
-    "a base with an epsilon": [
+    "a base that is epsilon-DP": [
         "first_above(len, threshold=1, base=ZeroConcentratedDP(1), gamma='1/2')"
     ],
     "at least one epsilon": [
@@ -377,7 +377,7 @@ REFUSED: dict[str, list[str]] = {
         "explain_groups(**{**GROUPS, 'groups_per_user': {}})"
     ],
     "a number of groups": ["explain_groups(**{**GROUPS, 'groups_per_user': {0: 1}})"],
-    "require an unknown domain": ["explain_groups(known=True, k_bar=9, **GROUPS)"],
+    "cannot be used with known=True": ["explain_groups(known=True, k_bar=9, **GROUPS)"],
     "family must be one of": [
         f"calibrate({family}, k=3, epsilon=1)"
         for family in ("ZeroConcentratedDP", "ApproximateDP", "'PureDP'", "PureDP(1)", "int")

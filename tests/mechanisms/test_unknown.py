@@ -222,8 +222,7 @@ def test_the_largest_in_the_fixed_order(mapping: bool) -> None:
 )
 def test_a_nat_has_at_least_64_steps_and_no_more_than_need_be(epsilon: Any) -> None:
     fineness = ListQuery(1, 1, 1, Fraction(epsilon), Fraction(1, 9), None).fineness
-    least = next(bits for bits in range(21) if 2**bits >= 64 * epsilon or bits == 20)
-    assert fineness == least
+    assert fineness == next(bits for bits in range(21) if 2**bits >= 64 * epsilon or bits == 20)
 
 
 def test_an_offset_is_never_below_zero() -> None:

@@ -128,8 +128,7 @@ def test_lists_whose_k_bar_is_chosen_keep_their_promise() -> None:
             found.update({key: share * float(chance) for key, chance in lists.items()})
         return found
 
-    measured = worst(neighbours(4, 2, most, 4), law, exp(epsilon))
-    assert 0.1 * delta < measured <= delta + ROUNDING
+    assert 0.1 * delta < worst(neighbours(4, 2, most, 4), law, exp(epsilon)) <= delta + ROUNDING
     # The choice of k_bar itself tells: half of what its draw is charged would not cover it.
     assert worst(neighbours(4, 2, most, 4), law, exp(epsilon / 4)) > 10 * delta
 

@@ -38,7 +38,7 @@ WHOLE = {"a": 5, "b": 9, "c": 7}
     ("row", "message"),
     [
         (Counts(WHOLE, places=3), "largest counts of a table, and their items are private"),
-        (Counts(WHOLE, places="all", unit="trip"), "these counts protect 'trip'"),
+        (Counts(WHOLE, places="all", unit="trip"), "the unit of these counts is 'trip'"),
     ],
 )
 def test_each_row_of_counts_is_looked_at(row, message, more, place, batch):

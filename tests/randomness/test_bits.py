@@ -134,7 +134,7 @@ def test_a_source_with_a_wrong_nonce_is_refused(nonce):
         def fill(self, buffer, /):
             raise NotImplementedError
 
-    with pytest.raises(SourceError, match="did not return the requested bytes"):
+    with pytest.raises(SourceError, match="not return bytes of the requested length"):
         Bits(Odd()).take(1)
 
 

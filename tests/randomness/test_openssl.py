@@ -95,7 +95,7 @@ def test_failures_of_either_generator(monkeypatch, module, function, replacement
             patch.setattr(module, function, replacement)
             with pytest.raises(
                 SourceError,
-                match=r"generator failed|has not been seeded|did not return the requested bytes",
+                match=r"generator failed|has not been seeded|return bytes of the requested length",
             ) as caught:
                 source.fill(buffer)
         assert buffer == bytes(size)

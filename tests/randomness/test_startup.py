@@ -78,7 +78,7 @@ def test_ones_may_be_off_by_646(sign, excess, expected):
 
 @pytest.mark.parametrize("answer", [b"", bytes(1023), bytes(1025)])
 def test_answers_of_another_length_do_not_pass(answer):
-    with pytest.raises(SourceError, match="did not return the requested bytes"):
+    with pytest.raises(SourceError, match="not return bytes of the requested length"):
         startup_problem(lambda count: answer)
 
 

@@ -118,7 +118,7 @@ class Unwritten:
     ids=repr,
 )
 def test_labels_that_are_equal_are_refused(labels: Any) -> None:
-    with pytest.raises(ParameterError, match="got 2 distinct labels among 3"):
+    with pytest.raises(ParameterError, match="but only 2 of 3 are distinct"):
         top_k([7, 9, 2], k=2, labels=labels, epsilon=1, sensitivity=1)
 
 

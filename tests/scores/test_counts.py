@@ -153,14 +153,14 @@ def test_counts_of_another_unit_than_that_of_the_ledger(tmp_path: Path) -> None:
     scope = ledger.scope("trips", unit="person", neighbours="add_remove", purpose="test")
     trip = Counts(FOUND, places="all", unit="trip")
     with pytest.raises(
-        ParameterError, match=r"protect 'trip' \(str\), but the scope of the ledger"
+        ParameterError, match=r"counts is 'trip' \(str\), but the unit of the scope"
     ):
         top_k(trip, **KNOWN, ledger=scope)
-    with pytest.raises(ParameterError, match="but the scope of the ledger protects 'person'"):
+    with pytest.raises(ParameterError, match="but the unit of the scope is 'person'"):
         safeselect.unknown_domain_top_k(trip, **CALL, k_bar=3, ledger=scope)
     assert ledger.balance("trips").spent["epsilon"] == 0
     with PayWhatYouGet(outcomes=9, queries=2, epsilon=1, delta="1e-9", ledger=scope) as session:
-        with pytest.raises(ParameterError, match="but the scope of the ledger protects 'person'"):
+        with pytest.raises(ParameterError, match="but the unit of the scope is 'person'"):
             session.query(trip, k=1, k_bar=3)
         for unit in ("person", None):
             session.query(Counts(FOUND, places="all", unit=unit), k=1, k_bar=3)

@@ -38,8 +38,7 @@ def test_an_endless_tree_has_what_is_left():
 def test_a_restart_sums_the_series():
     attempt = bit_tree(lambda bits: (0, 1, 2, None)[bits.take(2)], max_leaves=10)
     assert restarted(attempt) == Law(dict.fromkeys(range(3), Fraction(1, 3)), Fraction(0))
-    renamed = Law({"again": HALF, 1: HALF}, Fraction(0))
-    assert restarted(renamed, restart="again").lower == {1: 1}
+    assert restarted(Law({"again": HALF, 1: HALF}, Fraction(0)), restart="again").lower == {1: 1}
 
 
 def test_a_restart_of_an_unfinished_law_stays_sound():

@@ -29,8 +29,7 @@ def test_a_comparison_is_that_of_the_numbers(margin: Fraction, cell: Fraction) -
         noise, threshold = Fraction(own, 3) + Fraction(1, 30), Fraction(start, 7)
         lead = value + noise - threshold
         wanted = lead // cell if lead >= margin else None
-        got = excess(Fraction(value), Known(noise), Known(threshold), margin, cell, none)
-        assert got == wanted
+        assert excess(Fraction(value), Known(noise), Known(threshold), margin, cell, none) == wanted
         whole = excess(Fraction(value), own, start, margin, cell, none)
         assert whole == ((value + own - start) // cell if value + own - start >= margin else None)
         found.add(wanted)

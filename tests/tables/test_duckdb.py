@@ -40,8 +40,8 @@ BROKEN: list[tuple[str, str | bytes, str]] = [
     ("t.csv", 'city,rider\n"Zebedee-4711,ann\n', COLUMNS),
     ("t.csv", b"city,rider\n" + b"Zebedee-4711,ann\n" * 99_999 + b"\xff,x\n", "in UTF-8"),
     ("t.csv", b"city,rider,\xff\nZebedee-4711,a,b\n", "cannot be read as a CSV file in UTF-8"),
-    ("t.csv", 'city,"rider\nZebedee-4711,' + "a" * 2**18, "no header line"),
-    ("t.csv", "\ncity,rider\nZebedee-4711,ann\n", "no header line"),
+    ("t.csv", 'city,"rider\nZebedee-4711,' + "a" * 2**18, "no valid header"),
+    ("t.csv", "\ncity,rider\nZebedee-4711,ann\n", "no valid header"),
     ("t.parquet", "Zebedee-4711", "cannot be read as Parquet"),
     ("t.txt", "city,rider\nZebedee-4711,ann\n", "must end in .csv, .tsv, .csv.gz or .parquet"),
 ]

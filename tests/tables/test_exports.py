@@ -187,5 +187,5 @@ def test_bytes_that_are_no_utf_8_are_found_after_the_charge(tmp_path: Path) -> N
 
 def test_a_closed_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(InputError, match="standard input cannot be read; use a file instead"):
+    with pytest.raises(InputError, match="standard input cannot be read or copied; use a file"):
         count_distinct_users("-", **KEYS)

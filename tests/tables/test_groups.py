@@ -160,14 +160,14 @@ def test_one_release_is_one_charge(tmp_path: Path):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"groups": None}, ParameterError, "pass groups="),
-        ({"groups_are_public": True}, ParameterError, "pass groups="),
+        ({"groups": None}, ParameterError, "pass either groups="),
+        ({"groups_are_public": True}, ParameterError, "pass either groups="),
         ({"groups": ["May", "May"]}, InputError, "group 2 repeats group 1"),
         ({"groups": []}, InputError, "the list of groups is empty"),
         ({"max_groups": 0}, ParameterError, "max_groups must be"),
         ({"max_groups": "some"}, ParameterError, "max_groups must be an integer"),
         ({"group": "week"}, InputError, "no column named 'week'"),
-        ({"candidates": ["a"], "k_bar": 9}, ParameterError, "require an unknown domain"),
+        ({"candidates": ["a"], "k_bar": 9}, ParameterError, "cannot be used with known candidates"),
         ({"mechanism": "exponential"}, ParameterError, "requires known candidates"),
         ({"delta": None}, ParameterError, "requires epsilon and delta"),
         ({"epsilon": None, "rho": 1}, ParameterError, "requires epsilon and delta, not rho"),

@@ -93,7 +93,7 @@ def test_the_command_and_the_call_are_one(
             {"candidates_are_public": True, "candidates": ["a"]},
             "do not use it with candidates|cannot be used with candidates",
         ),
-        ({"candidates_are_public": True, "k_bar": 3}, "require an unknown domain"),
+        ({"candidates_are_public": True, "k_bar": 3}, "cannot be used with known candidates"),
         ({"rows": 0}, "rows must be between 1"),
         ({"ledger": "wards"}, "ledger must be the result of ledger.scope"),
     ],
@@ -112,10 +112,9 @@ def test_the_ledger_is_charged_once_and_its_unit_is_that_of_the_counts(tmp_path:
     ledger = Ledger.create(tmp_path / "ledger", {"trips": budget})
     scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="cities")
     call: dict[str, Any] = {**SURE, "epsilon": 1, "k": 2, "ledger": scope}
-    result = top_items(TABLE, **call, unit="rider")
-    assert result.receipt is not None
+    assert top_items(TABLE, **call, unit="rider").receipt is not None
     for known in ({}, {"candidates_are_public": True}):
-        with pytest.raises(ParameterError, match="but the scope of the ledger protects 'rider'"):
+        with pytest.raises(ParameterError, match="but the unit of the scope is 'rider'"):
             top_items(TABLE, **call, **known, unit="city")
     assert ledger.balance("trips").spent["epsilon"] == 1
 

@@ -189,8 +189,7 @@ def test_a_nan_is_no_value_either(kind: Any, of: Any, tmp_path: Path) -> None:
         cells = [np.nan, -np.nan] * 200 + [low] * 150 + [high] * 50
         rows = pa.table({"fare": pa.array(np.array(cells), kind), "rider": range(600)})
         parquet.write_table(rows, path)
-        found = table_quantiles(path, **options, **grid, quantiles=["1/2"])
-        assert found.value == low
+        assert table_quantiles(path, **options, **grid, quantiles=["1/2"]).value == low
 
 
 DECIMALS = ["1.50", "2.00", "0.00", "-0.05", "100.00", "-10.10", "0.01", "12345678.90"]
@@ -224,8 +223,7 @@ def test_a_public_item_that_one_column_lacks_is_no_error_for_the_other() -> None
     """What pandas makes of a column is private: a list is not held against it."""
     for items in ([1, 2], [1, 2, "x"], [1, 2, None]):
         frame = pd.DataFrame({"city": items, "rider": range(len(items))})
-        found = count_distinct_users(frame, **KEYS, candidates=[1, "y"])
-        assert dict(found) == {"1": 1, "y": 0}
+        assert dict(count_distinct_users(frame, **KEYS, candidates=[1, "y"])) == {"1": 1, "y": 0}
 
 
 def test_files_whose_columns_have_other_types_hold_the_same_items(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ class TestCheckSource:
         [
             (same, "a new source each time"),
             (broken(name=""), "name must not be empty"),
-            (broken(begin=lambda self: os.urandom(15)), "did not return the requested bytes"),
+            (broken(begin=lambda self: os.urandom(15)), "not return bytes of the requested length"),
             (broken(begin=stuck_nonce), "same nonce twice"),
             (broken(write=short_fill), "overwrite every byte"),
             (broken(write=static_fill), "start-up test"),

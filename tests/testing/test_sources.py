@@ -166,8 +166,7 @@ def test_sources_for_tests_raise_in_a_forked_child(build):
 
 
 def test_exceptions_of_checks_can_be_copied_and_sources_cannot():
-    error = SensitivityExceeded(1, "range", 0, Fraction(1, 2))
-    assert "1/2" in str(error)
+    assert "1/2" in str(SensitivityExceeded(1, "range", 0, Fraction(1, 2)))
     with pytest.raises(TypeError, match="a ReplaySource cannot be copied or pickled, because"):
         copy.copy(ReplaySource(b""))
     with pytest.raises(TypeError, match="a ReplaySource cannot be copied or pickled, because"):

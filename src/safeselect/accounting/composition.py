@@ -174,7 +174,7 @@ def calibrate(
     rho: Number | None = None,
     precision: Number | None = None,
 ) -> Fraction:
-    """Return an epsilon, nearly as large as possible, for each of k draws that share a total cost.
+    """Return the epsilon (nearly the largest possible) of each of k draws that share a total cost.
 
     Use `BoundedRange` for draws of the exponential mechanism, `LaplaceDominated` for
     permute-and-flip and noisy maxima, and `PureDP` for all others. The draws may be adaptive. The
@@ -271,7 +271,9 @@ def _plain(parts: _Counted) -> Composition:
         return Composition(whole, basic(whole))
     rhos = [(g.zcdp.rho, count) for g, count in plain if not isinstance(g, ApproximateDP)]
     if deltas:
-        raise ParameterError("composing ZeroConcentratedDP or ApproximateDP parts requires delta=")
+        raise ParameterError(
+            "composing ApproximateDP with ZeroConcentratedDP or GaussianDP parts requires delta="
+        )
     return Composition(ZeroConcentratedDP(total(rhos)), CONCENTRATED)
 
 

@@ -20,8 +20,8 @@ FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
 
 @dataclass(frozen=True, slots=True)
 class GaussianDP:
-    """The guarantee mu-GDP, by which neighbouring data sets are at most as easy to distinguish as
-    N(0, 1) and N(mu, 1).
+    """The guarantee mu-GDP: neighbouring data sets are no easier to distinguish than N(0, 1) and
+    N(mu, 1).
 
     A number of sensitivity s with Gaussian noise of standard deviation sigma has mu = s / sigma.
     The squares add up, so the object stores mu**2, which is rational if s and sigma**2 are.
@@ -75,7 +75,8 @@ class GaussianDP:
         return min(Fraction(1), above_zero(lambda precision: self.tails(at, precision)[0]))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return the implied ApproximateDP guarantee with the given delta and the smallest epsilon.
+        """Return the ApproximateDP guarantee that follows from this one, with the given delta and
+        the smallest epsilon.
 
         The relative error of epsilon is at most 2**-40.
         """
@@ -94,9 +95,8 @@ class GaussianDP:
         return normal(half - epsilon / mu)
 
     def tails(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        """Return enclosures of the smallest delta for the given epsilon and of a tail probability.
-
-        The tail probability is that of a loss above epsilon on the neighbouring data set.
+        """Return two intervals: one that contains the smallest delta for the given epsilon, and one
+        that contains the probability of a loss above epsilon on the neighbouring data set.
         """
         mu, half = _scale(self.mu_squared, precision)
         at = Interval.of(epsilon, precision)

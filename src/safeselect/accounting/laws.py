@@ -87,7 +87,8 @@ def _delta(law: KnownLaw, epsilon: object) -> Fraction:
 
 
 def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
-    """Return the implied ApproximateDP guarantee with the given delta and the smallest epsilon.
+    """Return the ApproximateDP guarantee that follows from this law, with the given delta and the
+    smallest epsilon.
 
     Except for extremely small deltas, the relative error of epsilon is at most 2**-40.
     """
@@ -153,7 +154,8 @@ class DiscreteLaplace:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the privacy losses and their probabilities, enclosed to the given number of bits.
+        """Return bounds on the privacy losses and on their probabilities, to the given number of
+        bits.
 
         Values up to 0 have the largest loss. Values from `shift` on have the smallest loss.
         """
@@ -222,7 +224,8 @@ class DiscreteGaussian:
         return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the privacy losses and their probabilities, enclosed to the given number of bits.
+        """Return bounds on the privacy losses and on their probabilities, to the given number of
+        bits.
 
         Two tails with a probability below 2**-bits are left out.
         """
@@ -294,7 +297,8 @@ class RandomizedResponse:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """Return the privacy losses and their probabilities, enclosed to the given number of bits.
+        """Return bounds on the privacy losses and on their probabilities, to the given number of
+        bits.
 
         They are the losses of the true answer, of the other data set's answer and of all other
         answers.

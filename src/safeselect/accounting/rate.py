@@ -41,7 +41,7 @@ def per_draw_epsilon(
     if rho is not None:
         return _largest_of_rho(family, count, rho)
     if epsilon is None:
-        raise ParameterError("pass epsilon or rho, but not both")
+        raise ParameterError("pass either epsilon or rho")
     least = epsilon / count
     if delta is None:
         return least

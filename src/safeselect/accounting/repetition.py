@@ -129,7 +129,7 @@ class Repeated(Repetition):
         return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return an implied ApproximateDP guarantee with the given delta.
+        """Return an ApproximateDP guarantee that follows from this one, with the given delta.
 
         Its epsilon is the epsilon of one run at delta / E[K] plus a shift, or the pure bound.
 
@@ -140,7 +140,7 @@ class Repeated(Repetition):
         return _approximate(self, at, less)
 
     def mean_runs(self, precision: int) -> Interval:
-        """Return an enclosure of E[K], the mean number of runs.
+        """Return an interval that contains E[K], the mean number of runs.
 
         An output is at most E[K] times as likely from the best run as from one run. E[K] is eta *
         (1 - gamma) / (gamma * (1 - gamma**eta)) > 1, or the limit of this for eta = 0.
@@ -155,10 +155,10 @@ class Repeated(Repetition):
     most_likelier = mean_runs
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """Return an upper bound on ln M(a) of the best run, given `one`, which is ln M(a) of one
-        run.
+        """Return an upper bound on the logarithm of a moment of the best run's likelihood ratio,
+        given the same logarithm, `one`, for a single run.
 
-        M(a) is the mean of the likelihood ratio to the power a - 1, and a = 1 + excess. The bound
+        The moment is the mean of the ratio to the power a - 1, and a = 1 + excess. The bound
         is one + excess * shift + ln E[K].
         """
         return one + excess * self.shift + self.mean_runs(one.precision).log()
@@ -217,7 +217,7 @@ class PoissonRepeated(Repetition):
         return _shift_of_poisson(self.base, self.mean)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return an implied ApproximateDP guarantee with the given delta.
+        """Return an ApproximateDP guarantee that follows from this one, with the given delta.
 
         Its epsilon is the epsilon of one run at delta / mean plus a shift, or the pure bound.
 
@@ -229,7 +229,7 @@ class PoissonRepeated(Repetition):
         return _approximate(self, at, at / self.mean)
 
     def most_likelier(self, precision: int) -> Interval:
-        """Return an enclosure of E[K] + P(K = 0), where K is the number of runs.
+        """Return an interval that contains E[K] + P(K = 0), where K is the number of runs.
 
         The property `zcdp` uses this number in its bound on a moment of the best run's likelihood
         ratio. An output is at most E[K] times as likely from the best run as from one run, and
@@ -238,10 +238,10 @@ class PoissonRepeated(Repetition):
         return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """Return an upper bound on ln M(a) of the best run, given `one`, which is ln M(a) of one
-        run.
+        """Return an upper bound on the logarithm of a moment of the best run's likelihood ratio,
+        given the same logarithm, `one`, for a single run.
 
-        M(a) is the mean of the likelihood ratio to the power a - 1, and a = 1 + excess. The bound
+        The moment is the mean of the ratio to the power a - 1, and a = 1 + excess. The bound
         is ln(P(K = 0) + mean * e**s), where s is `one` plus a correction.
         """
         mean = Interval.of(self.mean, one.precision)

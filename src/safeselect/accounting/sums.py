@@ -86,7 +86,7 @@ def _kept(deltas: Counted) -> Fraction:
     kept = product if units is None else Fraction(units, 1 << _GRID)
     if not kept:
         raise ParameterError(
-            "the deltas of the ApproximateDP parts add up to 1 or more, so nothing is guaranteed"
+            "the total delta of the ApproximateDP parts, rounded up, is 1, so nothing is guaranteed"
         )
     return kept
 

@@ -181,7 +181,7 @@ def quantile(
     """
     shares = [rational(each, "quant", zero=True) for each in _each(quant)]
     if not shares or max(shares) > 1:
-        raise ParameterError("quant must be a number from 0 to 1, or a list of such numbers")
+        raise ParameterError("quant must be one or more numbers from 0 to 1, percent from 0 to 100")
     rows, shape = _rows(array, axis, keepdims)
     ends = _bounds(bounds, len(rows), len(shape))
     total = rational(number(epsilon), "epsilon")
@@ -267,7 +267,7 @@ def _rows(array: object, axis: object, keepdims: bool) -> tuple[Rows, tuple[int,
             f"{values.ndim}; got {describe(axis)}"
         ) from None
     if not prod(shape):
-        raise ParameterError("array must have at least one column")
+        raise ParameterError("array must not be empty in a dimension that axis leaves")
     last = np.moveaxis(values, over, range(-len(over), 0))
     return last.reshape(prod(shape), values.size // prod(shape)), shape
 

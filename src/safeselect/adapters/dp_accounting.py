@@ -89,8 +89,8 @@ def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
     events = _library("dp_accounting.dp_event")
     if isinstance(guarantee, ApproximateDP):
         raise ParameterError(
-            "an ApproximateDP guarantee has no event, because its losses above epsilon are "
-            "unbounded; pass the parts of the release instead"
+            "an ApproximateDP guarantee has no event, because its privacy loss can be unbounded; "
+            "call dp_event for each part of the release instead"
         )
     if isinstance(guarantee, Repetition):
         guarantee = guarantee.single
@@ -156,7 +156,7 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
     losses = sum(sizes, Fraction(0))
     if losses > step * _MOST_LOSSES:
         raise ParameterError(
-            f"the losses can reach {decimal(losses)}, which is more than {_MOST_LOSSES} times the "
+            f"the privacy losses can reach {decimal(losses)}, more than {_MOST_LOSSES} times the "
             "interval; use a larger interval"
         )
     library = _library("dp_accounting.pld.privacy_loss_distribution")
@@ -180,8 +180,8 @@ def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fra
     for part, count in without_deltas(parts):
         if isinstance(part, (ZeroConcentratedDP, ApproximateDP, Repetition)):
             raise ParameterError(
-                f"no dominating pair of distributions is known for {describe(part)}; compose its "
-                "rho instead"
+                f"no dominating pair of distributions is known for {describe(part)}; use "
+                "dp_event(..., accountant='rdp') instead"
             )
         kept.append((part, count))
     return kept, sum_of_deltas(deltas_of(parts))

@@ -121,8 +121,8 @@ def make_top_k(
     """Choose the indices of k large scores, best first, with noise of this scale.
 
     Guarantee: epsilon = k R / scale.  rho is k times that of `make_report_noisy_max` with Gumbel
-        noise for "exponential", with exponential noise for "permute_and_flip", and that of epsilon
-        as a whole, epsilon + exp(-epsilon) - 1, for "one_shot_exponential".
+        noise for "exponential", with exponential noise for "permute_and_flip"; for
+        "one_shot_exponential", rho = epsilon + exp(-epsilon) - 1 with the total epsilon.
 
     Args:
         k: how many, at most as many as there are scores.

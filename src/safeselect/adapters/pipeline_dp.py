@@ -82,8 +82,9 @@ def kept_partitions(
     SHA-256 of user and partition, and once for each.  Then `strategy.keep_keyed` decides.  Bounding
     and draws are the same wherever they are computed again.
 
-    Guarantee: that of the strategy, which was charged when it was made; computational, as its keys
-        are.  What is aggregated afterwards costs PipelineDP's budget besides.
+    Guarantee: that of the strategy, which was charged when it was made; computational, because its
+        draws depend on a secret seed.  The later aggregation is charged to PipelineDP's budget in
+        addition.
     Neighbours: all rows of one user are added or removed.
 
     Args:

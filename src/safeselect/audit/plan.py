@@ -155,7 +155,7 @@ def _of_scores(stated: Stated) -> Plan:
         more |= {"threshold": exact_text(threshold)}
     if name != stated.name:
         if not _DIGEST.fullmatch(stated.text("weights")) or (law.drawn == "again" and k > 1):
-            raise ParameterError("the weights that the release states are not valid")
+            raise ParameterError("weights must be a hash; permute-and-flip with weights needs k=1")
         more |= stated.copied("weights")
     parameters = {**asked.recorded, **plan.stated, **more}
     return Plan(plan.guarantee, ((plan.each, plan.draws),), parameters)
@@ -197,16 +197,16 @@ def _of_measurement(stated: Stated) -> Plan:
     norm = "sensitivity_l1" if law == "discrete_laplace" else "sensitivity_l2_squared"
     change = rational(stated.text(norm), norm)
     if not isinstance(whole, (PureDP, ZeroConcentratedDP, GaussianDP)):
-        raise ParameterError(f"{release.mechanism} cannot have the guarantee of the release")
+        raise ParameterError(f"{release.mechanism} cannot have a {type(whole).__name__} guarantee")
     return _charged(stated, Law.of(whole, change).charge(stated.whole("values")))
 
 
 def _of_points(stated: Stated) -> Plan:
     release, asked, neighbours = stated.release, stated.release.labels, stated.text("neighbours")
     if neighbours != release.provenance.neighbours:
-        raise ParameterError("the noise is for neighbours other than those that the release states")
+        raise ParameterError("the parameter neighbours differs from the neighbours of the release")
     if not asked or not all(type(q) is Fraction and 0 <= q <= 1 for q in {*asked}):
-        raise ParameterError("the quantiles of the release are not valid")
+        raise ParameterError("the quantiles of a release must be one or more numbers from 0 to 1")
     grid = stated.copied("lowest", "highest", "step")  # compared with the points
     ties = stated.name.partition("_")[2] or "interval"
     treated = neighbours, stated.whole("max_contributions"), ties
@@ -233,7 +233,7 @@ def _of_runs(stated: Stated) -> Plan:
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
         base = stated.text("base").partition(" ")[0]
         if base not in ("PureDP", "LaplaceDominated", "BoundedRange"):
-            raise ParameterError("the base guarantee of the runs is not valid")
+            raise ParameterError("the base must be PureDP, LaplaceDominated or BoundedRange")
         gamma = rational(stated.text("gamma"), "gamma", below=1)
         parameters |= {"base": f"{base} {exact_text(whole.epsilon / 2)}"}
         parameters |= {"threshold": exact_text(threshold), "gamma": exact_text(gamma)}

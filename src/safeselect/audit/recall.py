@@ -105,7 +105,7 @@ def read_advisory(text: str) -> Advisory:
 
 def _test(name: str, test: _Test) -> _Test:
     if not _FIELDS.fullmatch(name) or not test.keys() - {"absent"}:
-        raise InputError(f"the condition on {name!r} is empty, or records have no such field")
+        raise InputError(f"the condition on {name!r} tests nothing, or records have no such field")
     if unknown := test.keys() - _WORDS.keys():
         raise InputError(f"the condition on {name!r} has an unknown operator: {min(unknown)!r}")
     return {word: _WORDS[word][0](value) for word, value in test.items()}
@@ -115,7 +115,7 @@ def _how(name: str, value: object) -> Fraction | str:
     if name in _FACTORS or name == "delta_plus":
         return rational(value, name)
     if name != "type" or value not in _TYPES:
-        raise InputError(f"unknown rule for restating a guarantee: {name!r}")
+        raise InputError(f"unknown rule for restating a guarantee: {name!r}: {value!r}")
     return str(value)
 
 

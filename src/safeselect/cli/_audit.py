@@ -79,7 +79,7 @@ For example: safeselect statement release.json
 )
 AUDIT = Command(
     "audit",
-    "check a release against its ledger, a published head and a certificate of the code",
+    "check a release against its ledger and, if given, a published head and a code certificate",
     declare("""
 RELEASE  file with a release in JSON format, including its receipt
 --log LOG required  ledger, or a log exported from it
@@ -87,7 +87,7 @@ RELEASE  file with a release in JSON format, including its receipt
 --certificate FILE  certificate written by safeselect verify --certificate
 --certificate-key HEX hex  public Ed25519 key that verifies a signed certificate
 --public-key HEX hex  public Ed25519 key of a signed ledger, as published by its owner
---by TEXT  name of the auditor, shown on the page
+--by TEXT  name of the auditor, shown in the HTML or JSON output
 --html  print an HTML page with the verdict, the budget and what the audit cannot show
 | --json  print the information of the HTML page in JSON format
 """),

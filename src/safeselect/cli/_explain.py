@@ -33,26 +33,26 @@ EXAMPLE = declare("""
 --sensitivity S  largest change of any one score (if neither this option nor --range is passed: 1,
     and --monotonic is assumed)
 | --range R  largest difference between the changes of two scores; replaces --sensitivity
---monotonic  assume that no two scores move in opposite directions between neighbours
+--monotonic  assume that no two scores move in opposite directions between neighbouring data sets
 """)
 ASKED = (*HOW_MANY, *TOTAL, *EXAMPLE, *GRID)
 COMPARED = declare("--epsilon E several required  one or more total costs, such as 0.5 1 2")
-IN_GROUPS = declare("--max-groups C integer =1  count each user in at most C groups (default: 1)")
+IN_GROUPS = declare("--max-groups C integer =1  assume that each user counts in at most C groups")
 GROUPS = declare("""
---delta D  total delta; required for an unknown domain
+--delta D  total delta; required unless --known is passed
 --groups N integer required  number of groups
 --groups-per-user M integer required  number of groups of a typical user
 --known  assume that the set of candidates is public
 --mechanism NAME {permute_and_flip,exponential}  mechanism of the release; requires --known
 """)
-PER_USER = declare("--keys-per-user M integer  compare both --noise laws for M items per user")
+PER_USER = declare("--keys-per-user M integer  compare both noise laws for users with M items each")
 BUDGETED = (
     declare("""
 FILE optional  ledger; omit it if you pass --budget
 --scope NAME  scope of the ledger
---budget NUMBER several  budget, if there is no ledger: epsilon, then optionally delta and own delta
+--budget NUMBER several  budget, without a ledger: EPSILON [DELTA [OWN_DELTA]], as for ledger create
 each release
---k-bar N integer  assume an unknown domain in which the N items with the most users are considered
+--k-bar N integer  assume an unknown domain, and consider only the N items with the most users
 """)
     + HOW_MANY
     + TOTAL
@@ -116,19 +116,19 @@ EXPLAIN = Command(
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "compute how many users are required for an item to appear in the output of safeselect top-k",
+    "compute the lead in users that an item needs to be released by safeselect top-k",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "for each value of --max-groups, compute how many users are required to release an item",
+    "compare values of the top-k option --max-groups by how many users an item needs",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )
 EXPLAIN_KEYS = _planning(
     explain_keys,
-    "compute how many users are required for an item to appear in the output of safeselect keys",
+    "compute how many users an item needs to be released by safeselect keys",
     (*DELTA, *CAPPED, *PER_USER),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )

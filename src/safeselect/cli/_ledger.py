@@ -33,22 +33,22 @@ SHOWN = PUBLIC_KEYS + declare("""
 --html  print a detailed HTML page for an auditor
 | --json  print the information of the HTML page in JSON format
 """)
-REASON = declare("--reason TEXT required  reason for the change, to be stated in the record")
+REASON = declare("--reason TEXT required  reason for the change, which the record states")
 LINES = declare("LINES optional =-  file with the lines to add, or - for standard input")
 BUDGET = declare("""
 --unit UNIT required  unit of privacy, such as person
 --neighbours NAME required  definition of neighbours: add_remove, replace_one or your own words
 --epsilon E  limit on the total epsilon of all releases in the scope
 --delta D  limit on the total delta of all releases in the scope
---own-delta D  part of delta for releases with their own delta (default: a quarter; with --rho, all)
+--own-delta D  part of delta for releases that have a delta (default: a quarter; with --rho, all)
 --rho R  limit on the total rho (zCDP) of all releases in the scope; replaces --epsilon
 """)
-CEILING = declare("--ceiling N  largest epsilon or rho that approvers may set")
+CEILING = declare("--ceiling N  largest epsilon or rho to which approvers may raise the limit")
 APPROVERS = declare("""
---approver HEX hex repeated  public Ed25519 key of an approver
---approvals-needed N integer  number of approvers who must sign (default: all)
+--approver HEX hex repeated  public Ed25519 key of an approver; repeat the option for each approver
+--approvals-needed N integer  number of approvers who must sign a change (default: all)
 """)
-WITHIN = declare("--within N integer =1000  number of records after which approvals expire")
+WITHIN = declare("--within N integer =1000  records until the proposal expires (default: 1000)")
 LIMIT = declare("""
 --limit {epsilon,delta,rho} required  limit to raise
 --to N required  new value
@@ -121,7 +121,7 @@ def _reopen(options: argparse.Namespace) -> int:
 
 def _repair(options: argparse.Namespace) -> int:
     kept = repair(options.file, head=options.head)
-    said = f"moved the lines after the last valid line to {shown(kept)}; repeat their charges"
+    said = f"moved everything after the last valid line to {shown(kept)}; repeat any charges in it"
     return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
 
 
@@ -269,7 +269,7 @@ password. Put the password in PGPASSWORD or ~/.pgpass.
         _action("create", "create a ledger with one scope", _create, OPENED + APPROVERS, _OPENED),
         _action("add", "add a scope to a ledger", _add, OPENED, _OPENED),
         _action(
-            "reopen", "reopen a scope that was closed by refusals", _reopen, SCOPE + REASON, _REASON
+            "reopen", "reopen a scope closed by too many refusals", _reopen, SCOPE + REASON, _REASON
         ),
         _action(
             "repair", "move everything after the last valid line out of a damaged ledger", _repair
@@ -288,7 +288,7 @@ password. Put the password in PGPASSWORD or ~/.pgpass.
                 _action("scope", "propose a new scope", _propose, OPENED + WITHIN, _OPENED),
                 _action(
                     "limit",
-                    "propose a larger budget",
+                    "propose to raise one limit of a budget",
                     _propose,
                     SCOPE + LIMIT + REASON + WITHIN,
                     f"{_REASON} --limit epsilon --to 6",

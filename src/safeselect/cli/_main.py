@@ -59,7 +59,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     try:
         options = _parsed(arguments)
         if sys.stdout is None:
-            raise InputError("standard output is closed, so the release would be lost")
+            raise InputError("standard output is closed, so the result would be lost")
         code: int = options.run(options)
         return code
     except KeyboardInterrupt:

@@ -59,9 +59,9 @@ _LINE = re.compile(r"(\| )?(-\S+|[A-Z]+)((?: \S+)*)  +(.*)")
 _EXIT_CODES = """
 --options FILE reads options from FILE, in which # begins a comment
 
-exit codes: 0 success; 1 unexpected error or difference found by verify; 2 wrong command line or
-input file; 3 budget exceeded or check failed; 4 source of randomness failed; 5 ledger not usable;
-6 ledger busy (try again)
+exit codes: 0 success; 1 unexpected error, lost output or difference found by verify; 2 wrong
+command line or input file; 3 budget exceeded, check failed or advisory applies; 4 source of
+randomness failed; 5 ledger not usable; 6 ledger busy (try again)
 """
 
 
@@ -75,7 +75,7 @@ def _integer(text: str) -> int | str:
 def _key(text: str) -> bytes:
     with suppress(ValueError):
         return bytes.fromhex(text)
-    raise argparse.ArgumentTypeError(f"a key must consist of hexadecimal digits, got {text!r}")
+    raise argparse.ArgumentTypeError(f"a key must be an even number of hex digits, got {text!r}")
 
 
 _READ: dict[str, Callable[[str], int | str | bytes]] = {"integer": _integer, "hex": _key}

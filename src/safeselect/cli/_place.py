@@ -29,8 +29,7 @@ def refuse_password(word: str) -> None:
     if _SECRET.search(unquote(word)) or (found and not _PLAIN.fullmatch(found[2])):
         raise InputError(
             f"the URL of a ledger in PostgreSQL must have the form {_FORM}, without a password; "
-            "put the "
-            "password in PGPASSWORD or ~/.pgpass"
+            "put the password in PGPASSWORD or ~/.pgpass"
         )
 
 
@@ -55,7 +54,7 @@ def place_of(written: str) -> str | Store:
     return PostgresStore(parts._replace(query=query).geturl(), schema=schema)
 
 
-KEY = declare("--key FILE  Ed25519 key to sign with, in a PEM file without a password")
+KEY = declare("--key FILE  Ed25519 signing key, in a PEM file without a password")
 
 
 def read_key(file: str | None, key_id: str) -> Ed25519Signer | None:

@@ -14,7 +14,7 @@ from safeselect.ledger import Checker, correct, kept_records
 from safeselect.ledger.record import library
 from safeselect.release.page import shown
 
-ADVISORY = declare("ADVISORY  file with an advisory, such as one of docs/advisories/*.json")
+ADVISORY = declare("ADVISORY  file with an advisory, such as a file in docs/advisories")
 LEDGERS = declare("LEDGER several  one or more ledgers or exported logs")
 
 
@@ -66,35 +66,35 @@ def _list(options: argparse.Namespace) -> int:
 _TOUCHES = {True: "affects", None: "affects some releases made with", False: "does not affect"}
 RECALL = Command(
     "recall",
-    "list the releases that an advisory affects, and the guarantees that still hold",
+    "list the releases that an advisory affects or may affect, and what guarantees still hold",
     ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
-Works offline and changes no ledger. A release is listed as possibly affected if its record does
-not show whether it is affected. The exit code is 3 if any release is affected or possibly affected.
+Changes no ledger, and works offline with files. A release is listed as possibly affected if its
+record does not show whether it is affected. The exit code is 3 if any release is listed.
 
 For example: safeselect ledger recall advisory.json budget.db
 """,
 )
 CORRECT = Command(
     "correct",
-    "add a record that lists the charges whose guarantees an advisory restates",
+    "add a record that lists the charges that an advisory certainly affects",
     ADVISORY + FILE + KEY + HEAD,
     _correct,
     """\
-The totals do not change. Only the owner of a ledger can use this command.
+The totals do not change. A signed ledger requires --key; in PostgreSQL, only the owner can do this.
 
 For example: safeselect ledger correct advisory.json budget.db
 """,
 )
 ADVISORIES = Command(
     "advisories",
-    "list the advisories that affect the installed version",
+    "report, for each advisory, whether it affects the installed version",
     declare("ADVISORY several  files with advisories, such as docs/advisories/*.json"),
     _list,
     """\
-Works offline, with files such as those in docs/advisories. The exit code is 3 if any advisory
-affects the installed version.
+Works offline, with files such as those in docs/advisories. The exit code is 3 if any of these
+advisories affects at least some releases made with the installed version.
 
 For example: safeselect advisories docs/advisories/*.json
 """,

@@ -50,20 +50,21 @@ GRID = declare("""
 --score-error E  upper bound on the difference between a score and its true value (default: G/2)
 """)
 MECHANISM = declare(f"""
---mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: depends on the cost)
+--mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)}
+    (default: depends on whether --delta or --rho is passed)
 """)
-COUNTER = declare("--rows N integer  public number of rows in FILE, to warn if --delta exceeds 1/N")
+COUNTER = declare("--rows N integer  public number of rows in FILE; warns if --delta exceeds 1/N")
 FORM = declare("""
 input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)
 --encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  CSV encoding; Windows programs often write cp1252
---ids {text,numbers}  compare user ids as text, or as integers (ignoring blanks and leading zeros)
+--ids {text,numbers}  compare user ids as text, or as integers (ignoring blanks, leading zeros, .0)
 --missing WORD repeated  treat WORD, such as "n/a", as a missing value
 --decimal MARK =.  decimal mark: . or , (default: .)
 --thousands MARK  thousands separator, such as "." (default: none)
 --dates FORM  format of dates in text, such as %%d.%%m.%%Y
 --trim  strip leading and trailing whitespace
---casefold  convert text to lower case, including --groups and --candidates files
+--casefold  convert text to lower case; compare public lists in lower case, but print them unchanged
 --nfc  normalize text to Unicode NFC
 --whole-numbers  read text such as 7.0 as the integer 7
 --memory SIZE  memory limit for DuckDB, such as 2GB (default: 4GB, or less on a small machine)
@@ -72,16 +73,16 @@ COLUMNS = declare("""
 --item COL required  column that contains the items, which are the candidates
 --user COL required  column that identifies the user of each row
 """)
-HOW_MANY = declare("-k K integer required  number of items to release")
+HOW_MANY = declare("-k K integer required  number of items to release (unknown domain: at most K)")
 UNKNOWN = declare("""
 unknown domain
 --k-bar N integer  consider only the N items with the most users (default: 10 times K)
---max-contributions D integer  count each user for at most D items, and print noisy counts; choose
+--max-contributions D integer  count each user for at most D items, and release noisy counts; choose
     D without looking at the data
 """)
 WITH_COUNTS = declare("""
 unknown domain
---with-counts  print noisy counts, without a limit on the number of items per user
+--with-counts  release noisy counts, without a limit on the number of items per user
 """)
 COUNTED = (*COLUMNS, *HOW_MANY, *TOTAL, *MECHANISM, *UNKNOWN)
 PUBLIC = declare("""
@@ -96,15 +97,15 @@ groups
 --groups FILE  public list of groups, one per line
 | --groups-are-public  assert that the set of groups in the file is public
 --groups-per-user M integer  public number of groups of a typical user; determines --max-groups
-| --max-groups C integer  count each user in at most C groups (default: 1), or in all
-    groups if C is 'all'; the groups share the budget
+| --max-groups C integer  count each user in at most C groups (default: 1), or in all of the
+    user's groups if C is 'all'; a larger C leaves less of the budget for each group
 """)
 RANKED = declare("""
 --label COL required  column that contains the candidates
 --score COL required  column that contains the scores
 """)
 SENSITIVITY = declare("""
---sensitivity S required  largest change of any one score when one unit is added or removed
+--sensitivity S required  largest change of any one score when one unit is added, removed or changed
 --monotonic  assert that adding a unit never moves scores in opposite directions; halves the noise
 --minimize  prefer small scores
 """)
@@ -112,10 +113,10 @@ ONE = declare("-k K integer =1  number of candidates to release (default: 1)")
 CHOSEN = (*ONE, *TOTAL, *MECHANISM, *SENSITIVITY, *GRID)
 DELTA = declare("--delta D required  total delta, such as 1e-9")
 CAPPED = declare("""
---max-partitions D integer =1  count each user for at most D items (default: 1), which share
-    epsilon; choose D without looking at the data
---pre-threshold T integer =1  never show an item with fewer than T users
---with-counts  also print the noisy number of users of each item, at no extra cost
+--max-partitions D integer =1  count each user for at most D items (default: 1); the decisions
+    about these items share epsilon; choose D without looking at the data
+--pre-threshold T integer =1  never release an item with fewer than T users
+--with-counts  also release the noisy number of users of each item, at no extra cost
 """)
 WEIGHED = declare("""
 --noise LAW {table,gaussian} =table  law of the noise; gaussian is for users with many items
@@ -127,10 +128,10 @@ POINTS = declare("""
 --user COL required  column that identifies the user of each row
 --of RULE {smallest,largest,sum} required  value to use for a user with several rows
 --quantiles Q several required  one or more quantiles, such as 1/4 1/2 3/4
---lowest V required  lowest value of the public grid, a number or a date such as 2024-02-29
---highest V required  highest value of the public grid
---step S required  step of the public grid; for dates, a number of days
---neighbours NAME {add_remove,replace_one} =add_remove  relation between neighbouring tables
+--lowest V required  lowest possible result: a public number or date, such as 0 or 2024-02-29
+--highest V required  highest possible result, also public
+--step S required  distance between the possible results; for dates, a number of days
+--neighbours {add_remove,replace_one} =add_remove  how two neighbouring tables differ
 """)
 MEASURED = declare("""
 --epsilon E required  total privacy cost of discrete Laplace noise; requires --sensitivity-l1
@@ -153,7 +154,7 @@ PRINTED = declare("""
 
 LOOKED = declare("""
 --user COL required  column that identifies the user of each row
---item COL  column that contains the items, to print the number of items per user, too
+--item COL  column that contains the items; the output then includes the number of items per user
 """)
 
 
@@ -342,7 +343,7 @@ LOOK = Command(
     _look,
     """\
 Prints how user ids, numbers, dates and missing values are written, and which options read them. A
-release does not detect these options; without --ids, for example, it compares ids as written.
+release does not choose these options itself; without --ids, it compares ids as written.
 
 For example: safeselect look trips.csv --user rider
 """,
@@ -353,7 +354,7 @@ TOP_K = _command(
     """\
 By default, the candidates are the items in FILE (an unknown domain). The set of
 these items is private, so --delta bounds the probability of showing an item that only one user has.
-The output columns are separated by tabs. A group without items has no line.
+The output columns are separated by tabs. A group without released items has no line.
 
 For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 1 --delta 1e-9
 """,
@@ -377,8 +378,8 @@ KEYS = _command(
     "keys",
     "release the items of a file that have enough users",
     """\
-By default, an item is kept with the largest probability that its share of the cost allows. The
-output is in alphabetical order. For the k items with the most users, use safeselect top-k.
+With the default noise, an item is kept with the largest probability that its share of the cost
+allows. The output is sorted by item. For the k items with the most users, use safeselect top-k.
 
 For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
 """,
@@ -389,8 +390,8 @@ QUANTILES = _command(
     "quantiles",
     "release quantiles of a column; each user counts once",
     """\
-Rows whose value is neither a number nor a date are dropped. To count such rows, run
-safeselect look.
+Rows whose value is neither a number nor a date are dropped. To see how values are
+written, run safeselect look.
 
 For example: safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2
 --lowest 0 --highest 500 --step 1/2 --epsilon 1

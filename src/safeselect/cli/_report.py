@@ -72,7 +72,7 @@ def _summary(
     approved = "none. Anyone with write access can open and reopen scopes."
     if checker.approvers is not None:
         people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} keys"
-        approved = f"{people} must sign every new scope and every raised limit (checked)"
+        approved = f"{people} must sign every new scope, raised limit and reopening (checked)"
     facts = {
         "head": checker.head,
         "ledger": checker.ledger,
@@ -105,7 +105,7 @@ def _sums(balance: Balance) -> dict[str, str]:
     for name, cap in balance.budget.caps.items():
         said = f"{rounded_text(balance.spent[name])} of {rounded_text(cap, ROUND_FLOOR)}"
         if name == "epsilon" and balance.spent.get("not_pure"):
-            said = "no longer applies, because a release has no epsilon of its own"
+            said = "no longer applies, because a release has a guarantee without an epsilon"
         if name != "not_pure":
             found[name.replace("_", " ")] = said
     return found
@@ -147,7 +147,7 @@ def _changes(records: Sequence[Record], scope: str | None = None) -> list[tuple[
             key = content["signer"]["public_key"]
             said = f"new signing key {key}, {by or 'handed over by the previous key'}"
         elif scope is None and content["kind"] == "corrected":
-            said = f"{content['advisory']} restates {len(content['charges'])} charges: "
+            said = f"{content['advisory']} affects {len(content['charges'])} charges: "
             said += content["reason"]
         elif content["kind"] == "raised" and content["scope"] == scope:
             raised = f"raised {content['limit']} from {content['before']} to {content['after']}"

@@ -44,7 +44,7 @@ SQL = Command(
     _run,
     """\
 Run this statement and the one that --check prints, and pass the rows of both to Counts.from_rows.
-Text is compared by bytes, whatever the collation.
+The statement compares text by its bytes, whatever the collation.
 
 For example: safeselect sql --dialect postgres --table trips --item city --user rider --places 101
 """,

@@ -42,8 +42,8 @@ def _run(options: argparse.Namespace) -> int:
         place.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", "ascii")
     code, known = content["code"], content["known_answers"]
     for differing, said in (
-        (code["differing"], f"{code['functions']} functions match their source"),
-        (known["differing"], f"{known['count']} known answers match"),
+        (code["differing"], f"check of {code['functions']} functions against their source"),
+        (known["differing"], f"check of {known['count']} known answers"),
     ):
         write("".join(f"differs: {shown(name)}\n" for name in differing))
         write(f"{'FAILED' if differing else 'passed'}  {said}\n")
@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
 VERIFY = Command(
     "verify",
     "check the code of this installation, and run its known-answer tests",
-    declare("--certificate FILE  write the findings to a new file") + KEY,
+    declare("--certificate FILE  write a certificate with the findings to a new file") + KEY,
     _run,
     """\
 Compares the loaded code with its source files. Then runs the mechanisms on recorded bytes and

@@ -201,7 +201,7 @@ def largest(
         groups hold them, because the maximum of a group left out is no larger than m other maxima.
     Reveals: nothing; every call passes over its numbers without branching on them (see `arrays`).
         Every index is returned once, with two exceptions: n - 1 may come again with the value 0;
-        and, with `bits`, any index may where fewer than m numbers are positive.
+        and, with `bits`, any index may come again if fewer than m numbers are positive.
     """
     block = block_size(n)
     if n <= _DIRECT or n < 4 * GROUP * m:

@@ -116,7 +116,7 @@ def _ranked(
 def _check(n: int, need: int) -> None:
     if not 1 <= need <= n:
         raise ParameterError(
-            f"k must be at least 1, at most the number of candidates ({n}) minus the number of gaps"
+            f"k must be from 1 to the number of candidates ({n}), or to {n - 1} with gaps"
         )
 
 

@@ -45,7 +45,7 @@ def expected_error(
     on_grid: bool = False,
     score_error: Number | None = None,
 ) -> Fraction:
-    """Return the loss in score that is expected if `top_k` chooses from synthetic scores.
+    """Return the expected loss in score when `top_k` chooses from synthetic scores.
 
     k of n candidates have the score `gap`; all others have 0. The loss is the sum of the k best
     scores minus the sum of the chosen scores, that is, `gap` for each of the k best that is missed.

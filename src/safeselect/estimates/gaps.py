@@ -91,8 +91,8 @@ def estimate_from_threshold(
     variance_ratio: Number,
     gap_grid: Number | None = None,
 ) -> Fraction:
-    """Return an estimate of a value that was answered "above", from a measurement, the threshold
-    and the gap.
+    """Return an estimate of a value for which a session answered "above", computed from a
+    measurement, the threshold and the gap of the answer.
 
     It is the average of the measurement and threshold + gap, weighted by inverse variances.
 
@@ -104,7 +104,8 @@ def estimate_from_threshold(
     Exactness: rational in, rational out.  A wrong variance_ratio costs accuracy, never bias.
 
     Args:
-        measurement: a private, unbiased measurement of a value that was answered "above".
+        measurement: a private, unbiased measurement of a value for which the session answered
+            "above".
         gap: the gap of that answer; its noise has mean 0, as in `SparseVector`.
         threshold: the public threshold.
         variance_ratio: positive; the variance of the gap's noise (that of the threshold and that of
@@ -206,7 +207,7 @@ def read_winners(
         raise ParameterError("measurements must not be empty")
     between = [centred(gap, gap_grid) for gap in read_released_list(gaps, "gaps")]
     if len(between) not in (k - 1, k):
-        raise ParameterError(f"{k} measurements require {k - 1} or {k} gaps, got {len(between)}")
+        raise ParameterError(f"pass one gap per measurement ({k}), or one less, got {len(between)}")
     return measured, between
 
 
@@ -224,7 +225,7 @@ def estimate_from_gaps(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return estimates of the k winners' scores, which combine measurements and gaps.
+    """Return estimates of the k winners' scores, computed from measurements and gaps.
 
     The estimates are robust against the bias of gaps.
 
@@ -241,8 +242,9 @@ def estimate_from_gaps(
         degrees of freedom. No estimate moves by more than 5/2 scales of a measurement; for three,
         15/4. For two or three, each but the first moves towards the mean of those before it as the
         linear estimate does, but no further than min(5/2, (1 + h / 3)**3 / 24) scales, h being its
-        height in nats: this adds less than 0.02 variances to the squared error, for all scores of
-        the winners below the best loser. With one winner the result is its measurement.
+        height in nats: this adds less than 0.02 variances to the mean squared error of the
+        winners, for all scores of the winners below the best loser. With one winner the result is
+        its measurement.
     Exactness: rational in, rational out; O(k).
     Source: James and Stein (1961), Baranchik (1970); measured in `docs/measured.md`.
 
@@ -438,5 +440,5 @@ def read_released_list(values: object, name: str) -> list[Fraction]:
         or isinstance(values, (str, bytes, Set, Mapping))
         or getattr(values, "ndim", 1) != 1
     ):
-        raise ParameterError(f"{name} must be a list of numbers, got {type(values).__name__}")
+        raise ParameterError(f"{name} must be a flat list of numbers, got {type(values).__name__}")
     return [read_released(value, f"{name}[{place}]") for place, value in enumerate(values)]

@@ -64,16 +64,16 @@ def gap_confidence_bound(
     value_rate: Number,
     noise: Literal["exponential", "laplace"],
 ) -> Fraction:
-    """Return a lower confidence bound for a value that was answered "above".
+    """Return a lower confidence bound on a value for which a session answered "above".
 
     The bound is threshold + gap - t, where t is a noise quantile. Its confidence is marginal,
     not conditional.
 
     For each query, the probability that the answer is "above" *and* the value lies below its bound
-    is at most alpha.  Given the answer "above", the bound may always fail: a value far below the
-    threshold is almost never answered "above", but when it is, the bound repeats the same mistake.
-    For n queries, whatever their answers, the probability of any failure is at most n alpha.  An
-    adaptive session has two branches, each with its own alpha, so there it is 2n alpha.
+    is at most alpha.  Given the answer "above", the bound may always fail: for a value far below
+    the threshold, the answer is almost never "above", but when it is, the bound repeats the
+    mistake. For n queries, whatever their answers, the probability of any failure is at most n
+    alpha.  An adaptive session has two branches, each with its own alpha, so there it is 2n alpha.
 
     Method: the gap's noise is the value's noise minus the threshold's, each with mean 0.  t is its
         quantile (Ding et al. 2023, Lemma 3; exponential noise: `docs/mathematics.md`,

@@ -123,11 +123,11 @@ class Plans:
             raise ParameterError("several epsilons are compared; call best(epsilon=...)")
         chosen = min(asked) if epsilon is None else rational(epsilon, "epsilon")
         if chosen not in asked:
-            raise ParameterError(f"epsilon must be one of the epsilons, got {describe(epsilon)}")
+            raise ParameterError(f"epsilon must be one of those compared, got {describe(epsilon)}")
         return _best(plan for plan in self.plans if plan.epsilon == chosen)
 
     def to_dict(self) -> dict[str, Column]:
-        """Return the table as a dict from the names of columns to lists, with exact numbers."""
+        """Return the table as a dict that maps each column name to a list of exact values."""
         columns = {name: [getattr(plan, name) for plan in self.plans] for name in _SHOWN}
         return {name: column for name, column in columns.items() if column[0] is not None}
 
@@ -175,8 +175,8 @@ def explain_items(
     with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans:
-    """Return, for each given epsilon, the lead in users with which an item is released with
-    probability 0.95.
+    """Return how large a lead in users an item needs to be released with probability 0.95, for
+    each given epsilon.
 
     This is the lead over the item in place k_bar + 1, or over 0 if there is no such item.
 
@@ -205,7 +205,7 @@ def explain_items(
     totals = [read_total(each, delta) for each in _each_of(epsilons)]
     uncapped = flag(with_counts, "with_counts") and cap is None
     if uncapped and groups > 1:
-        raise ParameterError("with_counts requires max_contributions if there are groups")
+        raise ParameterError("with_counts requires max_contributions if max_groups is above 1")
     plans = [plan_items(total, count, places, cap, groups, uncapped) for total in totals]
     counts = "counts, all items of each user" if uncapped else "no counts"
     if cap is not None:
@@ -262,8 +262,7 @@ def explain_keys(
     with_counts: bool = False,
     keys_per_user: int | Mapping[int, int] | None = None,
 ) -> Plans:
-    """Return, for each given epsilon, the number of users with which a key is kept with probability
-    0.95.
+    """Return how many users a key needs to be kept with probability 0.95, for each given epsilon.
 
     With `keys_per_user` it compares the two laws of `tables.select_keys`. The facts are public, and
     no data is read. For each `noise` the result has the cap with which a key needs the fewest
@@ -416,7 +415,7 @@ def explain_groups(
     for epsilon in _each_of(epsilons):
         if flag(known, "known"):
             if (k_bar, max_contributions) != (None, None):
-                raise ParameterError("k_bar and max_contributions require an unknown domain")
+                raise ParameterError("k_bar and max_contributions cannot be used with known=True")
             cost = PrivacyCost.read(epsilon=epsilon, rho=None, delta=delta)
             spent, need = cost.epsilon, need_known(cost, count, mechanism)
         else:

@@ -121,7 +121,7 @@ def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason
     if limit not in limits:
         raise ParameterError(f"scope {name!r} limits {' and '.join(limits)}, not {describe(limit)}")
     if after <= limits[limit]:
-        raise ParameterError(f"{limit} of scope {name!r} is already {limits[limit]}")
+        raise ParameterError(f"{limit} of scope {name!r} must be raised above {limits[limit]}")
     caps = budget.at(limit, after).caps  # refuses what is above the ceiling
     return raised(name, limit, exact_text(limits[limit]), exact_text(after), reason, caps)
 
@@ -199,7 +199,7 @@ def rotate(book: Book, key: object, approvals: object) -> None:
         kind, content = _next(checker, key_of(new))
         if verified is not None:
             if checker.last != verified:
-                raise ParameterError("another process has written to the ledger; try again")
+                raise ParameterError("the ledger was changed during this call; try again")
             about = proposed(checker, (kind, content)), checker.changed, signed, checker.count
             try:
                 _approvers(checker).check(*about, "the key")

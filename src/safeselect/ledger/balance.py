@@ -135,8 +135,8 @@ class Budget:
         text(neighbours, "neighbours")
         if rest["blocks"] and neighbours != "add_remove":
             raise ParameterError(
-                "disjoint blocks require neighbours='add_remove', because replacing a person can "
-                "move that person to another block"
+                "disjoint blocks require neighbours='add_remove', because replacing a person's "
+                "data can move the person to another block"
             )
         for name, value in {"unit": unit, "neighbours": neighbours, **rest}.items():
             object.__setattr__(self, name, value)
@@ -149,21 +149,21 @@ class Budget:
 
     @property
     def caps(self) -> Amounts:
-        """A dict from the name of each limited amount to the cap on its total.
+        """A dict that maps the name of each limited amount to the cap on its total.
 
         Amounts without a cap are not used.
         """
         return dict(self._caps)
 
     def at(self, limit: str, value: Fraction) -> Budget:
-        """Return a copy of the budget with one limit raised, at most to the ceiling of this limit.
+        """Return a copy of the budget in which one limit is raised, at most to its ceiling.
 
         Raises:
             ParameterError: the budget has no such limit, the value does not raise it, or it exceeds
                 the ceiling.
         """
         if value <= self.terms.limits.get(limit, value):
-            raise ParameterError(f"{limit} cannot be raised in this scope")
+            raise ParameterError(f"this budget has no {limit} below {value} that could be raised")
         if value > self.ceiling.get(limit, Fraction(0)):
             said = exact_text(self.ceiling[limit]) if limit in self.ceiling else "none"
             raise ParameterError(
@@ -365,7 +365,7 @@ def _read_share(own_delta: object, limits: Amounts) -> Fraction | None:
     own, delta = _read(own_delta, "own_delta", zero=True), limits.get("delta")
     if delta is None or own > delta or ("rho" in limits and own < delta):
         raise ParameterError(
-            "own_delta requires delta, and 0 <= own_delta <= delta; with rho, it must equal delta"
+            "own_delta requires delta and must be at most delta; with rho, it must equal delta"
         )
     return own / delta
 
@@ -418,8 +418,8 @@ def _months(ends: tuple[str, ...], unit: str) -> tuple[str, ...]:
     """All months from the first to the last."""
     if not unit.endswith(_MONTH):
         raise ParameterError(
-            "per='month' protects each person in each month; use, for example, "
-            f"unit='person{_MONTH}', or omit per"
+            "per='month' requires a unit that ends in 'and month', for example "
+            f"unit='person{_MONTH}'; otherwise, omit per"
         )
     if len(ends) != 2 or not all(map(_MONTH_FORM.fullmatch, ends)):
         raise ParameterError("per='month' requires two months, as in blocks=('2026-01', '2026-12')")
@@ -635,11 +635,11 @@ def charged(balance: Balance | None, charge: Fields, where: str) -> Balance:
         raise LedgerDamaged(f"{where} charges a scope that does not exist")
     cost = read_numbers(charge["charge"], where)
     if cost.keys() != balance.spent.keys():
-        raise LedgerDamaged(f"{where} does not add up")
+        raise LedgerDamaged(f"{where} does not charge exactly the amounts that its budget adds up")
     after = add(balance.spent, cost)
     # An exact number has one spelling, so texts differ exactly where numbers do.
     if charge["after"] != exact_texts(after):
-        raise LedgerDamaged(f"{where} does not add up")
+        raise LedgerDamaged(f"{where} states a total that is not the sum of the charges")
     if not allows(balance.budget.caps, cost, after):
         raise LedgerDamaged(f"{where} is a charge that the budget of its scope does not allow")
     if balance.is_closed:
@@ -666,7 +666,7 @@ def check_price(record: Fields, budgets: Mapping[str, Budget]) -> None:
         guarantee, _ = read_part({"count": "1", "each": record["guarantee"]})
         parts = tuple(map(read_part, record["parts"]))
     except InputError:
-        raise LedgerDamaged(f"{where} does not state a guarantee") from None
+        raise LedgerDamaged(f"{where} does not state a valid guarantee") from None
     for each in record["charges"]:
         paid = read_numbers(each["charge"], where)
         terms = budgets[each["scope"]].terms
@@ -694,16 +694,16 @@ def raised(
     """
     balance, limit = scopes.get(record["scope"]), record["limit"]
     if balance is None:
-        raise LedgerDamaged(f"{where} raises a limit that cannot be raised")
+        raise LedgerDamaged(f"{where} raises a limit of a scope that does not exist")
     if limit == "max_refusals":
         after = read_limit(record["after"], where)
         is_raised = record["before"] == str(balance.max_refusals) and not record["caps"]
         if not is_raised or after <= balance.max_refusals:
-            raise LedgerDamaged(f"{where} does not raise the limit from its current value")
+            raise LedgerDamaged(f"{where} has caps, or does not raise max_refusals from its value")
         return {record["scope"]: replace(balance, max_refusals=after)}
     terms = balance.budget.terms.limits
     if not is_approved or limit not in terms:
-        raise LedgerDamaged(f"{where} raises a limit that cannot be raised")
+        raise LedgerDamaged(f"{where} raises a limit without approval, or one that its scope lacks")
     new = read_numbers({limit: record["after"]}, where)[limit]
     if record["before"] != exact_text(terms[limit]):
         raise LedgerDamaged(f"{where} does not raise the limit from its current value")
@@ -722,7 +722,7 @@ def read_limit(written: object, where: str) -> int:
     """
     count = read_numbers({"count": written}, where)["count"]
     if count.denominator != 1 or not 1 <= count <= _LARGEST:
-        raise LedgerDamaged(f"{where} has a count that is out of range")
+        raise LedgerDamaged(f"{where} has a count that is not an integer from 1 to {_LARGEST}")
     return int(exact_text(count))
 
 

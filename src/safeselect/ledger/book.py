@@ -186,7 +186,7 @@ class Known:
             return True
         row = self._recent(place)
         if row is not None and row.hash != hash_:
-            raise LedgerRolledBack(f"record {place} differs from the published record")
+            raise LedgerRolledBack(f"record {place} differs from the published head")
         return row is not None
 
     def _recent(self, place: int) -> Row | None:

@@ -78,7 +78,7 @@ class Terms:
     def __post_init__(self) -> None:
         stated = [each for each in (self.epsilon, self.rho) if each is not None]
         if len(stated) != 1 or stated[0] <= 0:
-            raise ParameterError("a budget requires a positive epsilon or a positive rho")
+            raise ParameterError("a budget requires either a positive epsilon or a positive rho")
         if not 0 <= self.own_delta <= self.delta < 1:
             raise ParameterError("own_delta must be between 0 and delta, and delta must be below 1")
         if self.epsilon is None and self.own_delta != self.delta:
@@ -107,7 +107,7 @@ class Terms:
         if delta == own:
             return cls(epsilon=epsilon, delta=delta, own_delta=own)
         if epsilon <= 0 or not 0 <= own < delta < 1:  # before a logarithm is asked for
-            raise ParameterError("epsilon must be positive; 0 <= own_delta < delta < 1 must hold")
+            raise ParameterError("epsilon must be positive; 0 <= own_delta <= delta < 1 must hold")
         first = _first_excess(epsilon, WEIGHTS[0] * (delta - own))
         excesses = tuple(times * first for times in _MULTIPLES)
         return cls(epsilon, None, delta, own, excesses, WEIGHTS)

@@ -270,7 +270,7 @@ class Ledger:
         rotate(self._book, key, approvals)
 
     def scope(self, name: str, *, unit: str, neighbours: str, purpose: str) -> Scope:
-        """Return a scope of the ledger, which mechanisms accept as `ledger=`.
+        """Return a `Scope`, which you pass to mechanisms as `ledger=`.
 
         Args:
             name: the scope to charge.
@@ -296,7 +296,7 @@ class Ledger:
         return self._book.state(lambda checker: checker.balance(asked))
 
     def scopes(self) -> dict[str, Balance]:
-        """Return a dict from the name of each scope to its balance."""
+        """Return a dict that maps the name of each scope to its balance."""
         return self._book.state(lambda checker: dict(checker.scopes))
 
     def request(self, request: str) -> Request | None:
@@ -304,7 +304,7 @@ class Ledger:
         request.
 
         Args:
-            request: identity of the request, as it was passed to `asked`.
+            request: the request ID, as it was passed to `asked`.
 
         Returns:
             Request | None: None if nothing was charged for it.

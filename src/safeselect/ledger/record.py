@@ -126,10 +126,10 @@ def commitment(salt: bytes, output: str) -> str:
     return hashlib.sha256(_OUTPUT + salt + output.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# Both take in the identities of ledger and request, so that nobody who reads the records can guess
-# what was asked, as long as the identity of the request is random.
+# Both take in the IDs of ledger and request, so that nobody who reads the records can guess what
+# was asked, as long as the request ID is random.
 def request_hash(ledger: str, request: str) -> str:
-    """Return the identity of a request in the records of a ledger."""
+    """Return the hash that stands for a request ID in the records of a ledger."""
     return hashlib.sha256(_REQUEST_ID + f"{ledger} {request}".encode()).hexdigest()
 
 
@@ -415,7 +415,7 @@ def read_record(body: str, where: str, *, is_ours: bool = False) -> Fields:
 
 def _check_form(found: Fields, forms: list[_Types], where: str) -> None:
     if type(found) is not dict or {name: type(value) for name, value in found.items()} not in forms:
-        raise LedgerDamaged(f"{where} does not have the fields of its kind")
+        raise LedgerDamaged(f"{where} does not have the fields of its kind, or a type is wrong")
 
 
 def _check_charged(record: Fields, where: str) -> None:
@@ -440,11 +440,11 @@ def _check_texts(record: Fields, body: str, where: str) -> None:
         for name in _LINES[record["kind"]]:
             text(record[name], name)
     except ParameterError:
-        raise LedgerDamaged(f"{where} contains unprintable text") from None
+        raise LedgerDamaged(f"{where} has empty, padded, overlong or unprintable text") from None
     if "\\" not in body and "\x7f" not in body:
         return  # ASCII, and nothing in it is escaped
     if not all(str(each).isprintable() for each in _leaves(record)):
-        raise LedgerDamaged(f"{where} contains unprintable text")
+        raise LedgerDamaged(f"{where} has unprintable text")
 
 
 _SIGNATURE = ',"signature":"'

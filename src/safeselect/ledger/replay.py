@@ -120,7 +120,7 @@ def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
     used = read_numbers(spent, where)
     there = read_numbers({name: reserved.get(name) for name in spent}, where)
     if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):
-        raise LedgerDamaged(f"{where} does not state how much of the reserved amount was used")
+        raise LedgerDamaged(f"{where} must state used amounts: integers, at most those reserved")
 
 
 Outcome = Literal["released", "settled", "aborted"]
@@ -209,7 +209,7 @@ class Keys:
         self._check_pinned(public, where)
         if approvals:
             if handover or approvers is None:
-                raise LedgerDamaged(f"{where} has approvals, but the ledger has no approvers")
+                raise LedgerDamaged(f"{where} has approvals with a handover, or without approvers")
             approvers.check(record, since, approvals, row.seq, where)
         elif not is_signed(self.signer["public_key"], handover_message(record), handover):
             raise LedgerDamaged(f"{where} is not signed by the key that it replaces")
@@ -494,7 +494,7 @@ class Checker:
             else:
                 changed = opened(record, where)
                 if self.clash(record["scope"], next(iter(changed.values())).budget) is not None:
-                    raise LedgerDamaged(f"{where} opens a scope that is already open")
+                    raise LedgerDamaged(f"{where} opens a scope whose name is already taken")
             return Reading(row, record, changed)
         return Reading(row, record)
 

@@ -107,7 +107,7 @@ def append(
         for row in each_row(journal):
             checker.check(row.body, row.hash, row.signature)
             if row.seq in given and given[row.seq]._replace(at=row.at) != row:
-                raise LedgerDamaged(f"line {row.seq} differs from line {row.seq} of the ledger")
+                raise LedgerDamaged(f"the line of record {row.seq} differs from that of the ledger")
         if checker.signer and not public_keys:
             raise ParameterError("the ledger is signed; pass public_keys= to add lines")
         if given and min(given) > checker.count:
@@ -241,7 +241,7 @@ def correct(
         head, witness: what is known elsewhere of the ledger, as for `Ledger.open`.
 
     Raises:
-        ParameterError: a parameter is wrong, or a place is not that of a charge.
+        ParameterError: a parameter is wrong, or the ledger has no record at a place.
         LedgerError: the ledger cannot be used.
     """
     key, named = read_signer(signer), [str(each) for each in charges]
@@ -249,9 +249,7 @@ def correct(
 
     def decide(checker: Checker) -> Iterator[Written]:
         if not named or not all(each.isdecimal() and int(each) < checker.count for each in named):
-            raise ParameterError(
-                "charges must contain the record number of at least one charge in this ledger"
-            )
+            raise ParameterError("charges must be one or more record numbers of this ledger")
         for first in range(0, len(named), _IN_A_LINE):
             listed: list[Content] = [*named[first : first + _IN_A_LINE]]
             yield "corrected", {**about, "reason": text(reason, "reason"), "charges": listed}
@@ -327,7 +325,7 @@ def _rows(lines: object) -> dict[int, Row]:
 def _place(row: Row) -> int:
     seq = read_record(row.body, "line 1")["seq"]
     if not seq.isascii() or not seq.isdecimal() or len(seq) > _DIGITS:
-        raise LedgerDamaged("line 1 is not a record of a ledger")
+        raise LedgerDamaged("line 1 does not have a valid record number")
     return int(seq)
 
 

@@ -4,7 +4,7 @@ A charge has one outcome: released, settled or aborted.  The salt of its commitm
 after the charge.  Only these bits go to no sampler.  A release of another library is charged too:
 what it costs is asserted, not proved here.
 
-A request has an identity under which a charge is made at most once, so that a retry is safe.  Its
+A request has an ID under which a charge is made at most once, so that a retry is safe.  Its
 outbox is the caller's own store, which gets every answer before the ledger says that it is
 released.  So a caller who lost the connection, or whose process died, finds the answer there, and
 nothing has to be drawn twice.
@@ -70,7 +70,7 @@ class Outbox(Protocol):
         only after `Ledger.finish` has returned for it.
 
         Args:
-            request: the identity that was passed to `asked`.
+            request: the request ID that was passed to `asked`.
             charge: position of the record of the charge.
             salt: salt that opens the commitment to the answer.
             output: the answer in JSON, without its receipt.
@@ -82,7 +82,7 @@ class Asking:
     """One request.
 
     Attributes:
-        request: its identity.
+        request: its request ID.
         question: what the caller adds to the question, beyond what the mechanism knows of it.
         outbox: where the answer goes before it is released.
     """
@@ -339,7 +339,7 @@ def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt
     born = generation()
     was_asked, scopes = standing(charge, born, lambda: book.state(look))
     if not was_asked:
-        raise ParameterError(f"record {charge} does not contain a charge for a request")
+        raise ParameterError(f"record {charge} is not the charge of a request")
     event = Event("released", scopes, "")
     return Pending(book, charge, "", born, None, event, salt=salt).released(output)
 
@@ -529,7 +529,7 @@ class Scope:
         Retries of the request are never charged or drawn again.
 
         Args:
-            request: identity of the request. Create it at random for an authenticated caller, for
+            request: the request ID. Create it at random for an authenticated caller, for
                 example with `str(uuid.uuid4())`. Otherwise others could guess it and use it up, or
                 recognise it in the records.
             question: the parts of the question that are not parameters of the mechanism, such as
@@ -537,7 +537,7 @@ class Scope:
             outbox: stores the answer before it is released.
 
         Raises:
-            ParameterError: the identity is missing, or the scope already belongs to a request.
+            ParameterError: the request ID is missing, or the scope already belongs to a request.
         """
         if self.asking is not None:
             raise ParameterError("this scope already belongs to a request")
@@ -555,7 +555,8 @@ class Scope:
         mechanism: str,
         parameters: Mapping[str, str] | None = None,
     ) -> Pending:
-        """Charge for a release of another library before that library draws its first random bit.
+        """Charge for a release made with another library, before that library draws its first
+        random bit.
 
         The record states that the source is `external`. You assert that the release has this
         guarantee; the library does not prove it.
@@ -570,7 +571,7 @@ class Scope:
 
         Raises:
             ParameterError: an argument is wrong; the guarantee does not bound the amounts of a
-                budget; or the identity of the request was used for another question.
+                budget; or the request ID was used for another question.
             RepeatedRequest: the request was charged before; nothing is charged again.
             BudgetError: a cap does not allow it, or a scope is closed; none is charged.
             LedgerError: the ledger cannot be used.
@@ -614,7 +615,7 @@ class Scope:
 
         Raises:
             ParameterError: the guarantee does not bound the amounts that a budget adds up; or
-                another question was asked under the request's identity.
+                another question was asked under the request ID.
             RepeatedRequest: the request was charged before; nothing is charged again.
             BudgetError: a cap does not allow it, or a scope is closed; none is charged.
             SourceError: the ledger has seen the nonce.
@@ -689,8 +690,8 @@ class Scope:
     def _repeated(self, question: str, found: Request | None) -> BudgetError | ParameterError:
         if found is None or found.asked != question:
             return ParameterError(
-                "this request identity was already used for a different question; use a new "
-                "identity; nothing was charged"
+                "this request ID was already used for a different question; use a new request ID; "
+                "nothing was charged"
             )
         outcome = "has no outcome yet" if found.outcome is None else f"was {found.outcome}"
         return RepeatedRequest(
@@ -711,8 +712,8 @@ def scope_of(book: Book, name: str, unit: str, neighbours: str, purpose: str) ->
     budget = book.state(lambda checker: checker.balance(name)).budget
     if (unit, neighbours) != (budget.unit, budget.neighbours):
         raise ParameterError(
-            f"scope {name!r} protects unit {budget.unit!r} under {budget.neighbours!r}, but this "
-            f"call asks for {describe(unit)} under {describe(neighbours)}; open another scope, or "
-            f"pass unit={budget.unit!r} and neighbours={budget.neighbours!r}"
+            f"scope {name!r} has unit {budget.unit!r} and neighbours {budget.neighbours!r}, but "
+            f"this call asks for {describe(unit)} and {describe(neighbours)}; use another scope, "
+            f"or pass unit={budget.unit!r} and neighbours={budget.neighbours!r}"
         )
     return Scope(book, (name,), unit, neighbours, text(purpose, "purpose"))

@@ -214,7 +214,7 @@ def check_signer(signer: Mapping[str, Any], where: str) -> None:
             signer["public_key"], signer["key_id"]
         ):
             return
-    raise LedgerDamaged(f"{where} does not name an Ed25519 key")
+    raise LedgerDamaged(f"{where} does not name an Ed25519 key and its ID in the right form")
 
 
 def check_signature(row: Row, signer: Mapping[str, str], *, verify: bool) -> None:
@@ -232,7 +232,7 @@ def check_signature(row: Row, signer: Mapping[str, str], *, verify: bool) -> Non
         if row.signature:
             raise LedgerDamaged(f"{where} is signed, but the ledger is not")
     elif not _SIGNATURE.fullmatch(row.signature):
-        raise LedgerDamaged(f"{where} has no signature")
+        raise LedgerDamaged(f"{where} has no signature, or one of the wrong form")
     elif verify and not is_signed(
         signer["public_key"], signed_message("record", row.hash), row.signature
     ):
@@ -306,7 +306,7 @@ class Approvers:
             if key in signed or key not in self.keys:
                 raise LedgerDamaged(f"{where} is approved twice by one key, or by an unknown key")
             if not is_signed(key, Proposal.of(record, since, until).message, signature):
-                raise LedgerDamaged(f"an approval of {where} is for another change")
+                raise LedgerDamaged(f"an approval of {where} is for another change or is invalid")
             if place > int(until):
                 raise LedgerDamaged(f"an approval of {where} expired after record {until}")
             signed.add(key)

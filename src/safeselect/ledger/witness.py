@@ -138,7 +138,7 @@ class Witnessed:
                 raise LedgerError(f"the witness failed with {type(error).__name__}") from None
             after = last
         if self.ask() in (None, before):
-            raise LedgerError("the witness did not keep the lines that it received")
+            raise LedgerError("the head of the witness did not change after it received new lines")
 
 
 def read_witness(value: object) -> Witnessed | None:

@@ -251,7 +251,7 @@ def check_unknown(
     elif places is None:
         raise ParameterError(
             "pass places='all' if these are all counts of the table; if they are only the largest "
-            f"counts, pass their number (at least {k_bar + 1})"
+            f"counts, pass their number as places (at least {k_bar + 1})"
         )
     else:
         fetched = read_fetched(places)

@@ -167,7 +167,7 @@ def keep_table(epsilon: Fraction, delta: Fraction, *, with_counts: bool) -> Keep
     centre = _centre(chances, bits, growth, most - lowered)
     table = KeepTable(bits, growth, most, tuple(chances), centre)
     if not table.keeps_its_promise(with_counts=with_counts):
-        raise ParameterError("no noise table is certified for this epsilon and delta; change them")
+        raise ParameterError("no noise table is certified for this epsilon and delta; use others")
     return table
 
 
@@ -329,7 +329,7 @@ class Terms:
         total, number = release.guarantee, release.provenance.number
         counted = dict(release.provenance.parameters).get("with_counts")
         if not isinstance(total, ApproximateDP) or counted not in ("yes", "no"):
-            raise ParameterError("the release of keys or of a strategy is not valid")
+            raise ParameterError("the guarantee or with_counts of the release is not valid")
         most, least = number("max_partitions") or 0, number("pre_threshold") or 0
         return cls.read(total.epsilon, total.delta, int(most), int(least), counted == "yes")
 
@@ -430,7 +430,7 @@ def select_partitions(
     Exactness: the probabilities are a table of integers, rounded down and certified when it is
         created. The relative distance of each to the optimum is less than 2**-130.
     Bits: 64 for each count that is passed.
-    Reveals: the number of counts, in the size of the request; the time depends on the table.
+    Reveals: the number of counts, through the size of the request; the time depends on the table.
 
     Args:
         counts: `Counts`, a mapping from keys to numbers of users, a pandas column with its index,
@@ -723,7 +723,7 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     check_cap(counts, max_partitions, "max_partitions")
     if counts.places != "all":
         raise ParameterError(
-            f"the {counts.places} largest counts of a table depend on all users; use "
+            f"which counts are the {counts.places} largest depends on all users; use "
             "count_distinct_users(...), which counts the whole table"
         )
 

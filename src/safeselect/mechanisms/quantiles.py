@@ -210,8 +210,8 @@ def _proposed(width: Fraction, kind: type) -> str:
 def _ordinal(value: object, name: str) -> Fraction:
     if not isinstance(value, date) or isinstance(value, datetime):
         raise ParameterError(
-            f"{name} must be a date, like the other end of the grid, got {describe(value)}; for "
-            "times, use numbers, such as seconds"
+            f"both ends of a grid must be dates or both numbers, got {describe(value)} as {name}; "
+            "for times, use numbers, such as seconds"
         )
     return Fraction(value.toordinal())
 
@@ -450,7 +450,7 @@ def quantile(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """From a public grid, choose a point that is close to a quantile of private values.
+    """From equally spaced public points, choose one that is close to a quantile of private values.
 
     The n values x are first clamped to the grid and rounded down to its points. Each point g of the
     grid is chosen with probability proportional to exp(-rate d(g)). Let I be the interval from
@@ -462,7 +462,7 @@ def quantile(
 
     Guarantee: BoundedRange(epsilon), with rate = epsilon / R: R = 2 max(quantile, 1 - quantile) for
         add/remove neighbours, 2 for replace-one, 1 for the quantiles 0 and 1; each
-        `max_contributions` times (`docs/mathematics.md`, section 18).
+        multiplied by `max_contributions` (`docs/mathematics.md`, section 18).
     Neighbours: those that `neighbours` names, which must be those of the ledger: the values of one
         unit are added or removed, or replaced by others.
     Method: points with the same number of values below them form a class. One class is drawn by
@@ -471,8 +471,8 @@ def quantile(
     Ties: a quantile that falls into a run of equal values has error 0 there, and the probability of
         the run is larger if the quantile lies deeper in it. With ties="below", d(g) = |#{x < g} -
         quantile n|, which counts only the values below.
-    Reveals: the requests to the source follow from the grid.  The time depends on how many values
-        there are, on their order and on their types; it is not protected.
+    Reveals: the requests to the source follow from the grid.  The running time depends on the
+        number of values, on their order and on their types; it is not protected.
 
     Args:
         values: one value for each unit of privacy, as a list, a tuple, a range, an array or a
@@ -532,7 +532,8 @@ def quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """From a public grid, choose a point for each of several quantiles of private values.
+    """From equally spaced public points, choose one for each of several quantiles of private
+    values.
 
     The points are in nondecreasing order.
 

@@ -306,7 +306,7 @@ def best_of(
 
     A fixed number of runs is different: it costs the composition of all runs.
 
-    Guarantee: Repeated(base, eta, gamma): (2 + eta) epsilon where base is epsilon-DP, and Rényi
+    Guarantee: Repeated(base, eta, gamma): (2 + eta) epsilon if base is epsilon-DP, and Rényi
         bounds that `compose` and a ledger use (Papernot and Steinke 2022, Theorem 2); with `mean`
         PoissonRepeated(base, mean).
     Neighbours: those of base.
@@ -381,14 +381,14 @@ def first_above(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
-    """Repeat a differentially private mechanism, up to a random stop, and release only the first
-    run whose score reaches a threshold.
+    """Run a differentially private mechanism until a score reaches a threshold or a random stop
+    occurs, and release only a run that reached the threshold.
 
     After each run that does not reach the threshold, the call ends without a result with
     probability gamma. Let Q be the law of one run, and p the probability that a run passes. Then a
     passing output x is released with probability Q(x) / (gamma + (1 - gamma) p).
 
-    Guarantee: PureDP(2 epsilon) where base is epsilon-DP, whatever gamma (Liu and Talwar 2019,
+    Guarantee: PureDP(2 epsilon) if base is epsilon-DP, for every gamma (Liu and Talwar 2019,
         Algorithm 1, without their cap on the number of runs).
     Neighbours, Exactness, Reveals: as for `best_of`.
 
@@ -417,7 +417,7 @@ def first_above(
     one = Repeated(base, 1, gamma)  # type: ignore[arg-type]  # it reads them, and checks the base
     if base.pure is None:
         raise ParameterError(
-            "first_above has a privacy proof only for a base with an epsilon, got "
+            "first_above has a privacy proof only for a base that is epsilon-DP, got "
             f"{describe(base)}; use best_of"
         )
     least, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")

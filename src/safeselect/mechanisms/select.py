@@ -205,7 +205,7 @@ def exponential_mechanism_base2(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate by an exponential mechanism whose base is a rational number.
+    """Use an exponential mechanism with a rational base to choose one candidate with a large score.
 
     R is `range_`, or `sensitivity` if monotonic, or otherwise twice the `sensitivity`. A candidate
     whose score is lower by R has its probability multiplied by `base`. If scores are
@@ -587,18 +587,18 @@ def top_k_above(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[Label]:
-    """Choose up to k candidates with noisy scores above a noisy threshold, and release the gap
-    between each of these scores and the next one.
+    """Choose up to k candidates whose noisy scores are above a noisy threshold, and release the gap
+    between each of these scores and the next one (or the threshold).
 
     The threshold counts as an additional score. All scores get independent, identically
     distributed, continuous noise of scale k R / epsilon. R is the `sensitivity` if monotonic, or
     otherwise twice the `sensitivity`. The list ends at the noisy threshold.
 
-    Guarantee: LaplaceDominated(epsilon): a part of the first k of n + 1 with their gaps
-        (Ding et al. 2023; `docs/mathematics.md`, section 12).  An outcome that ends with the
-        threshold in place j is at most e**spent times as likely on a neighbour, where spent is
-        epsilon j / k. An accountant of ex-post losses may charge `spent`; every other accountant
-        must charge epsilon.
+    Guarantee: LaplaceDominated(epsilon): the output is part of the first k of n + 1 candidates, of
+        which the threshold is one, with their gaps (Ding et al. 2023; `docs/mathematics.md`,
+        section 12).  An outcome that ends with the threshold in position j is at most e**spent
+        times as likely on a neighbour, where spent is epsilon j / k. An accountant of ex-post
+        losses may charge `spent`; every other accountant must charge epsilon.
     Neighbours: as for `permute_and_flip`. There is no `range_`, because the threshold does not move
         with the scores. A range of the scores would not cover it.
 

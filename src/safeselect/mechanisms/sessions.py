@@ -648,7 +648,7 @@ class SparseVector(Session):
     Exactness: continuous noise is compared by bounds from the digits drawn. If these do not decide,
         further digits are drawn. Therefore ties cost nothing, and no number is rounded.
     Reveals: the number of random bits depends on values with a probability below 2**-50 per answer.
-        Integers of different lengths take slightly different times.
+        The time depends slightly on the lengths of the integers.
 
     A session belongs to one process. It cannot be copied, pickled or used in a forked child, and it
     never shows noise. Threads may share it. It is a context manager.
@@ -716,7 +716,7 @@ class SparseVector(Session):
 @final
 @sealed
 class AdaptiveSparseVector(Session):
-    """A session that tests values against a threshold and ends after k to 2k - 1 answers above it.
+    """A session that tests values against a threshold and ends after k to 2k - 1 positive answers.
 
     The threshold gets noise X once, as in `SparseVector`. Let e1 = (1 - split) * epsilon / k and e2
     = e1 / 2. Each value gets two independent noises, of scale c sensitivity / e2 and c sensitivity

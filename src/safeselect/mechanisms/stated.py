@@ -25,7 +25,7 @@ _NAME = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedLaw(Planned):
-    """A mechanism of your own, whose guarantee you state and the library does not prove.
+    """A mechanism of your own, with a guarantee that you state and the library does not prove.
 
     Pass it to `top_k(mechanism=...)`.
 
@@ -70,10 +70,13 @@ class StatedLaw(Planned):
         kinds = BoundedRange, LaplaceDominated, PureDP
         if not (is_named and self.promise in kinds and callable(self.choose)):
             given = ", ".join(map(describe, (self.name, self.promise, self.choose)))
-            raise ParameterError(f"StatedLaw takes a name, a guarantee and a function, got {given}")
+            raise ParameterError(
+                "StatedLaw takes a name such as 'law/1', BoundedRange, LaplaceDominated or PureDP, "
+                f"and a function, got {given}"
+            )
 
     def planned(self, cost: PrivacyCost, range_: Fraction, step: Fraction, k: int) -> Calibration:
-        """Return the calibration of a call, that is, its law, its cost and its noise rate, with the
+        """Return the calibration of a call: its law, its noise rate, and its cost under the
         guarantee that the caller states.
 
         `range_` is in grid steps.

@@ -165,8 +165,8 @@ def read_total(epsilon: object, delta: object) -> ApproximateDP:
     """
     if epsilon is None or delta is None:
         raise ParameterError(
-            "an unknown domain requires epsilon and delta, because the existence of an item can "
-            "be hidden only up to a probability of delta"
+            "an unknown domain requires epsilon and delta, because a release may show an item that "
+            "only one user has, with a probability of at most delta"
         )
     return ApproximateDP(read_epsilon(epsilon), rational(delta, "delta", below=1))
 
@@ -189,7 +189,7 @@ def read_places(k: object, k_bar: object) -> tuple[int, int, int]:
         places = integer(k_bar, "k_bar", minimum=count, maximum=_MOST_PLACES)
         return count, places, places
     if len(k_bar) != 2:
-        raise ParameterError(f"k_bar must be an integer or a pair, got {describe(k_bar)}")
+        raise ParameterError(f"k_bar must be an integer or (least, most), got {describe(k_bar)}")
     least = integer(k_bar[0], "the least k_bar", minimum=count, maximum=_MOST_PLACES)
     return count, least, integer(k_bar[1], "the largest k_bar", minimum=least, maximum=_MOST_PLACES)
 
@@ -302,7 +302,7 @@ def plan_of_list(
     k, least, most = places
     if laplace:
         if least < most:
-            raise ParameterError("noise='laplace' requires a single k_bar")
+            raise ParameterError("noise='laplace' requires a single k_bar, not a pair")
         share = ApproximateDP(total.epsilon / lists, total.delta / lists)
         offset, noise_rate, said = plan_counts(share, least, contributions or 0)
         said["max_contributions"] = str(contributions)
@@ -411,7 +411,7 @@ def unknown_domain_top_k(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose up to k items with large counts when the set of items must be protected, too.
+    """Choose up to k items with large counts from a table whose set of items is private.
 
     The k_bar largest counts compete with a threshold, the bottom, which lies 1 + tau above the
     (k_bar + 1)-th count.
@@ -450,7 +450,8 @@ def unknown_domain_top_k(
     Source: Durfee and Rogers (2019), Algorithms 1 and 2, with the thresholds that are proved in
         `docs/mathematics.md`, section 15; counts without a cap: after Rogers (2024), Theorem 15.1.
     Exactness: all computation uses integers; the bottom is rounded up once to a public rational.
-    Reveals: the time to find the k_bar + 1 largest depends on the table; the time after does not.
+    Reveals: the time to find the k_bar + 1 largest depends on the table; the time after that does
+        not.
 
     Args:
         counts: `Counts`, a mapping from labels to numbers of users, a pandas column with its index,

@@ -54,8 +54,8 @@ class _OfEpsilon:
 
 @dataclass(frozen=True, slots=True)
 class PureDP(_OfEpsilon):
-    """The guarantee epsilon-DP, by which no event is more than e**epsilon times as likely on a
-    neighbouring data set.
+    """The guarantee epsilon-DP: no event is more than e**epsilon times as likely on a neighbouring
+    data set.
 
     Args:
         epsilon: rational, at least 0.
@@ -72,7 +72,8 @@ class PureDP(_OfEpsilon):
         return _concentrated(self, lambda e: e * -(-e).expm1() / (1 + (-e).exp()))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return the implied ApproximateDP guarantee with the given delta and the smallest epsilon.
+        """Return the ApproximateDP guarantee that follows from this one, with the given delta and
+        the smallest epsilon.
 
         This method is the inverse of `delta`.
 
@@ -81,7 +82,7 @@ class PureDP(_OfEpsilon):
         return _approximate(self, delta, lambda e, d, _: e + (1 - d * (1 + (-e).exp())).log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return an enclosure of the smallest delta for a given epsilon.
+        """Return an interval that contains the smallest delta for a given epsilon.
 
         The arguments are own = self.epsilon and less = epsilon - own, which is negative. The delta
         is (e**own - e**epsilon) / (1 + e**own).
@@ -91,8 +92,8 @@ class PureDP(_OfEpsilon):
 
 @dataclass(frozen=True, slots=True)
 class LaplaceDominated(_OfEpsilon):
-    """The guarantee that neighbouring data sets are at most as easy to distinguish as Laplace(0, 1)
-    and Laplace(epsilon, 1).
+    """The guarantee that neighbouring data sets are no easier to distinguish than Laplace(0, 1) and
+    Laplace(epsilon, 1).
 
     It holds for permute-and-flip, for report-noisy-max with continuous noise and for every release
     of gaps.  Reason: on the straight line from one score vector to its neighbour, an event's
@@ -114,14 +115,15 @@ class LaplaceDominated(_OfEpsilon):
         return _concentrated(self, lambda e: e + (-e).expm1())
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return the implied ApproximateDP guarantee with the given delta and the smallest epsilon.
+        """Return the ApproximateDP guarantee that follows from this one, with the given delta and
+        the smallest epsilon.
 
         This epsilon is max(0, self.epsilon + 2 ln(1 - delta)).
         """
         return _approximate(self, delta, lambda e, _, rest: e + 2 * rest.log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return an enclosure of the smallest delta for a given epsilon.
+        """Return an interval that contains the smallest delta for a given epsilon.
 
         The arguments are own = self.epsilon and less = epsilon - own, which is negative. The delta
         is 1 - e**((epsilon - own) / 2).
@@ -158,7 +160,8 @@ class BoundedRange(_OfEpsilon):
         return _concentrated(self, rho)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return the implied ApproximateDP guarantee with the given delta and the smallest epsilon.
+        """Return the ApproximateDP guarantee that follows from this one, with the given delta and
+        the smallest epsilon.
 
         This method is the inverse of `delta`.
         """
@@ -167,7 +170,7 @@ class BoundedRange(_OfEpsilon):
         )
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return an enclosure of the smallest delta for a given epsilon.
+        """Return an interval that contains the smallest delta for a given epsilon.
 
         The arguments are own = self.epsilon and less = epsilon - own, which is negative. The delta
         is (1 - e**((epsilon - own) / 2))**2 / (1 - e**-own).
@@ -180,8 +183,8 @@ class BoundedRange(_OfEpsilon):
 
 @dataclass(frozen=True, slots=True)
 class ZeroConcentratedDP:
-    """The guarantee rho-zCDP, by which the outputs on neighbouring data sets have a Rényi
-    divergence of at most alpha * rho for each order alpha > 1.
+    """The guarantee rho-zCDP: the outputs on neighbouring data sets have a Rényi divergence of at
+    most alpha * rho for each order alpha > 1.
 
     Source: Bun and Steinke (2016).
 
@@ -202,7 +205,7 @@ class ZeroConcentratedDP:
         return self
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return an implied ApproximateDP guarantee with the given delta.
+        """Return an ApproximateDP guarantee that follows from this one, with the given delta.
 
         Its epsilon is certified at a nearly optimal order.
 
@@ -233,8 +236,8 @@ class ZeroConcentratedDP:
 
 @dataclass(frozen=True, slots=True)
 class ApproximateDP:
-    """The guarantee (epsilon, delta)-DP, by which the probabilities p and q of an event on two
-    neighbouring data sets satisfy p <= e**epsilon * q + delta.
+    """The guarantee (epsilon, delta)-DP: the probabilities p and q of an event on two neighbouring
+    data sets satisfy p <= e**epsilon * q + delta.
 
     Args:
         epsilon: rational, at least 0.
@@ -253,8 +256,8 @@ class ApproximateDP:
         object.__setattr__(self, "delta", rational(self.delta, "delta", below=1))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """Return a guarantee with the same epsilon and the given delta, which must be equal or
-        larger.
+        """Return a guarantee with the same epsilon and the given delta, which must not be smaller
+        than the delta of this guarantee.
 
         Raises:
             ParameterError: the requested delta is smaller than that of the guarantee.

@@ -150,8 +150,7 @@ def byte_view(buffer: object) -> memoryview:
     # Exact types: a subclass could report another length each time.
     if type(buffer) is not bytearray and type(buffer) is not memoryview:
         raise ParameterError(
-            "the buffer to fill must be a bytearray or a memoryview, "
-            f"got an object of type {type(buffer).__name__}"
+            f"the buffer to fill must be a bytearray or memoryview, got {type(buffer).__name__}"
         )
     try:
         view = memoryview(buffer)
@@ -346,7 +345,7 @@ def _exactly(draw: Draw, count: int) -> bytes:
     taken = draw(count)
     # Exactly bytes: an object of another type might change later, or lie about itself.
     if type(taken) is not bytes or len(taken) != count:
-        raise _OtherAnswer("the source did not return the requested bytes")
+        raise _OtherAnswer("the source did not return bytes of the requested length")
     return taken
 
 

@@ -263,7 +263,7 @@ class Release:
         return codec.write(self)
 
     def to_dict(self) -> Columns:
-        """Return the release as a dict from the names of columns to lists of values."""
+        """Return the release as a dict that maps each column name to a list of values."""
         raise NotImplementedError
 
     def to_pandas(self) -> Any:
@@ -306,7 +306,7 @@ class _Scored(Release):
 
     @property
     def noise_rate(self) -> Fraction | None:
-        """The rate of the noise, that is, 1 / scale, or None if the noise has no rate.
+        """The rate of the noise (1 / scale), or None if the noise has no rate.
 
         The scale is in the units of the scores, counts or values.
         """
@@ -342,7 +342,7 @@ class Selection(_Scored, Generic[Label]):
         require(self.gap is None or self.gap >= 0, "its gap")
 
     def to_dict(self) -> Columns:
-        """Return the release as a dict from the names of columns to lists of values.
+        """Return the release as a dict that maps each column name to a list of values.
 
         The columns are `rank`, `label`, `index` and `gap`.
         """
@@ -353,7 +353,7 @@ class Selection(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TopK(_Scored, Generic[Label]):
-    """A release of a list of chosen candidates. If `ordered` is true, the best is first.
+    """A release of a list of chosen candidates. If `ordered` is true, the best candidate is first.
 
     Attributes:
         labels: labels of the candidates, or positions if no labels were given. There are fewer than
@@ -419,7 +419,7 @@ class TopK(_Scored, Generic[Label]):
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
     def to_dict(self) -> Columns:
-        """Return the release as a dict from the names of columns to lists of values.
+        """Return the release as a dict that maps each column name to a list of values.
 
         The columns are `label`, `index`, `gap`, `count`, `low` and `high`. Ordered results also
         have `rank`.
@@ -466,7 +466,7 @@ class Groups(Release, Generic[Label]):
 
     @property
     def noise_rate(self) -> Fraction | None:
-        """The rate of the noise, that is, 1 / scale, or None if the noise has no rate.
+        """The rate of the noise (1 / scale), or None if the noise has no rate.
 
         The scale is in the units of the scores, counts or values.
         """
@@ -478,7 +478,7 @@ class Groups(Release, Generic[Label]):
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
-        """Return the release as a dict from the names of columns to lists of values.
+        """Return the release as a dict that maps each column name to a list of values.
 
         The columns are `group`, `rank`, `label`, `count`, `low` and `high`.
         """
@@ -541,7 +541,7 @@ class Batch(_Scored, Generic[Label]):
         return list(np.fromiter(self.names, dtype=object)[self.winners].tolist())
 
     def to_dict(self) -> Columns:
-        """Return the release as a dict from the names of columns to lists of values.
+        """Return the release as a dict that maps each column name to a list of values.
 
         The columns are `row`, `rank`, `label` and `index`.
         """
@@ -557,7 +557,8 @@ class Batch(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Numbers(Release, Generic[Value, Label]):
-    """A release of measurements, of quantiles, or of the score of a chosen run.
+    """A release of measurements, of quantiles, or of the score of the run that `best_of` or
+    `first_above` chose.
 
     Attributes:
         values: measurements are integers. Quantiles are points of their grid: integers, dates,
@@ -591,7 +592,7 @@ class Numbers(Release, Generic[Value, Label]):
 
     @property
     def noise_rate(self) -> Fraction | None:
-        """The rate of the noise, that is, 1 / scale, or None if the noise has no rate.
+        """The rate of the noise (1 / scale), or None if the noise has no rate.
 
         The scale is in the units of the scores, counts or values.
         """
@@ -603,7 +604,7 @@ class Numbers(Release, Generic[Value, Label]):
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
-        """Return the release as a dict from the names of columns to lists of values.
+        """Return the release as a dict that maps each column name to a list of values.
 
         The columns are `label` (or a position), `value`, `low` and `high`.
         """
@@ -654,7 +655,7 @@ class Answers(Release):
         return len(self.indices)
 
     def to_dict(self) -> Columns:
-        """Return the release as a dict from the names of columns to lists of values.
+        """Return the release as a dict that maps each column name to a list of values.
 
         The columns are the index, gap, branch and cost of each answer "above".
         """

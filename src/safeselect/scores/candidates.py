@@ -396,9 +396,7 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
             "labels must be comparable values, such as strings, integers, tuples or dicts"
         )
     if different != count:
-        raise ParameterError(
-            f"labels must be unique, got {different} distinct labels among {count}"
-        )
+        raise ParameterError(f"labels must be unique, but only {different} of {count} are distinct")
     return names
 
 

@@ -101,8 +101,7 @@ class Counts(Mapping[Any, int]):
         """
         if sha256(ascii(_pairs(check)).encode()).hexdigest() not in _BY_BYTES:
             raise ParameterError(
-                "check= must be the rows that the statement of `safeselect sql --check` returns, "
-                "in order"
+                "check= must be the rows of the `safeselect sql --check` statement, in order"
             )
         return cls(dict(_pairs(rows)), places, max_contributions, unit=unit)
 
@@ -172,8 +171,8 @@ def check_unit(protected: str | None, unit: str | None) -> None:
     """
     if None not in (protected, unit) and protected != unit:
         raise ParameterError(
-            f"these counts protect {describe(protected)}, but the scope of the ledger protects "
-            f"{describe(unit)}"
+            f"the unit of these counts is {describe(protected)}, but the unit of the scope is "
+            f"{describe(unit)}; use a scope with the unit of the counts"
         )
 
 
@@ -185,4 +184,4 @@ def _pairs(rows: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     """
     with suppress(TypeError, ValueError):
         return [(str.__str__(label), index(users)) for label, users in rows]
-    raise ParameterError("rows must be pairs (label, users), as the statement returns them")
+    raise ParameterError("rows and check must be pairs (label, users), as statements return them")

@@ -49,7 +49,7 @@ def exactly_one(given: Mapping[str, object], example: str) -> None:
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
         names = " and ".join(given) if len(given) == 2 else ", ".join(given)
-        got = f"{' and '.join(named)}: omit one" if named else f"none: {example}"
+        got = f"{' and '.join(named)}: keep one" if named else f"none: {example}"
         raise ParameterError(f"pass exactly one of {names}; got {got}")
 
 

@@ -1,8 +1,8 @@
 """Counts and scores from files, frames, DuckDB and Spark; `sql` has every query on the data.
 
-An engine counts, and safeselect randomises.  The results of this module are exact and *private*,
-except for the releases of `top_items`, `select_keys` and `table_quantiles`.  Pass them to a
-mechanism; do not print them.
+An engine counts, and safeselect randomises.  The results of this module are exact and
+*unprotected*, except for the releases of `top_items`, `select_keys` and `table_quantiles`.  Pass
+them to a mechanism; do not print them.
 
 - A row whose item or user is NULL is dropped.  In a CSV file an empty cell is NULL and everything
   else is text: "7", "07" and " 7" are three users.

@@ -211,7 +211,7 @@ def _dialect(name: str) -> Dialect:
 def _quoted(form: Dialect, name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ParameterError(
-            f"a name must not contain quotation marks or backslashes, got {describe(name)}; "
+            f'a name must be text without ", `, \\ or control characters, got {describe(name)}; '
             "make a view with plain names"
         )
     return f"{form.quote}{name}{form.quote}"

@@ -300,7 +300,7 @@ def bring(file: Path, alias: Path) -> None:
             shutil.copyfileobj(sys.stdin.buffer, copy)
             copied = True
     if not copied:
-        raise InputError("standard input cannot be read; use a file instead of -")
+        raise InputError("standard input cannot be read or copied; use a file instead of -")
 
 
 # ------------------------------------------------------------------------------- questions

@@ -55,7 +55,7 @@ _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 STANDARD_INPUT = Path("-")
 
 
-TITLE = "NOT FOR PUBLICATION: exact and private, only for readers with access to the table"
+TITLE = "NOT FOR PUBLICATION: exact and unprotected, only for readers with access to the table"
 LAST = (
     "publish the options with the release, because they state how the table was read; an option "
     "chosen because of this page reveals something about the table, an option that follows from "
@@ -66,7 +66,7 @@ Finding = tuple[str, str, Mapping[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a look at a table found: exact and private, NOT FOR PUBLICATION.
+    """What a look at a table found: exact and unprotected, NOT FOR PUBLICATION.
 
     Attributes:
         findings: what was looked at, what was found, and the arguments of `TableAs` that settle it.
@@ -184,8 +184,9 @@ class TableAs:
 
         Do this before a release.
 
-        The result is exact and private: NOT FOR PUBLICATION. Publish the chosen options with the
-        release. An option that you choose because of this result reveals something about the table.
+        The result is exact and unprotected: NOT FOR PUBLICATION. Publish the chosen options with
+        the release. An option that you choose because of this result reveals something about the
+        table.
 
         Args:
             user: column that identifies the user of each row.
@@ -414,7 +415,7 @@ def header_of(file: Path, alias: Path, encoding: str, delimiter: str) -> list[st
             "another encoding, pass it as encoding, such as 'cp1252' or 'utf-16'"
         )
     if not header:
-        raise InputError(f"{shown(file)} has no header line; its first line must name the columns")
+        raise InputError(f"{shown(file)} has no valid header; its first line must name the columns")
     if len(header) > _MOST_COLUMNS:
         raise InputError(f"{shown(file)} has more than {_MOST_COLUMNS} columns")
     return header

@@ -80,7 +80,7 @@ def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]
     with hushed():  # any error may quote what a LazyFrame read
         names = [*_NAMES[kind](table)]
     if names is None:
-        raise InputError("the columns of the LazyFrame cannot be determined")
+        raise InputError("the columns of the table cannot be determined")
     return kind, {name: position(names, name, "the table") for name in columns}
 
 

@@ -179,8 +179,8 @@ def top_items(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """From a table, choose k items with many distinct users, as the command `safeselect top-k`
-    does.
+    """From a table, choose up to k items with many distinct users, as the command
+    `safeselect top-k` does.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
 
@@ -232,7 +232,7 @@ def top_items(
     if candidates is not None or candidates_are_public:
         if flag(with_counts, "with_counts") or (k_bar, max_contributions) != (None, None):
             raise ParameterError(
-                "k_bar, max_contributions and with_counts require an unknown domain"
+                "k_bar, max_contributions and with_counts cannot be used with known candidates"
             )
         public = None if candidates is None else read_labels(candidates)
         with open_keyed(table, item, user) as keyed:
@@ -251,7 +251,7 @@ def top_items(
     if epsilon is None or delta is None:
         raise ParameterError(_NEEDS_DELTA)
     if mechanism is not None:
-        raise ParameterError("mechanism requires known candidates")
+        raise ParameterError("mechanism requires known candidates; omit it, or pass candidates")
     competing = COMPETING * count if k_bar is None else k_bar
     _, _, most = read_places(count, competing)
     limit, cap = _read_places(most + 1), read_contributions(max_contributions)
@@ -312,7 +312,7 @@ def top_items_by_group(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> results.Groups[str]:
-    """From a table, choose k items with many distinct users in each group of a public list of
+    """From a table, choose up to k items with many distinct users in each group of a public list of
     groups.
 
     A user is counted in at most `max_groups` groups, which a fixed hash chooses. With 1, each group
@@ -381,14 +381,14 @@ def top_items_by_group(
     stated = None if groups is None else read_labels(groups, "group")
     if (stated is None) is not groups_are_public:
         raise ParameterError(
-            "pass groups=[...], a list made without looking at the table, or "
+            "pass either groups=[...], a list made without looking at the table, or "
             "groups_are_public=True if the set of groups in the table is public knowledge"
         )
     known = None if candidates is None else read_labels(candidates)
     if known is not None and (k_bar, max_contributions) != (None, None):
-        raise ParameterError("k_bar and max_contributions require an unknown domain")
+        raise ParameterError("k_bar and max_contributions cannot be used with known candidates")
     if known is None and mechanism is not None:
-        raise ParameterError("mechanism requires known candidates")
+        raise ParameterError("mechanism requires known candidates; omit it, or pass candidates")
     bytes_from = resolve(source)
     with open_keyed(table, item, user, group) as keyed:
         public = keyed.public("grp") if stated is None else stated

@@ -238,8 +238,8 @@ def open_keyed(table: object, *named: str) -> Iterator[Keyed]:
     """Open a table; check the names and declared types of its items, users and perhaps groups."""
     if isinstance(table, TableAs) and is_spark(table.table):
         raise ParameterError(
-            "clean the columns of a Spark DataFrame in Spark, for example with lower and trim, "
-            "and pass it without TableAs"
+            "TableAs cannot clean a Spark DataFrame; clean its columns in Spark, for example with "
+            "lower and trim, and pass it without TableAs"
         )
     columns = dict(zip(("item", "person", "grp"), named, strict=False))
     with ExitStack() as opened:

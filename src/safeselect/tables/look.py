@@ -1,7 +1,8 @@
 """A look at a table before a release: how it is written, and which options settle that.
 
-What is returned is exact and private: NOT FOR PUBLICATION.  No release imports this file, so what a
-release does and says never follows from a look, but for the options that somebody then states.
+What is returned is exact and unprotected: NOT FOR PUBLICATION.  No release imports this file, so
+what a release does and says never follows from a look, but for the options that somebody then
+states.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def table_quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Release quantiles of a column of a table. Each user counts with one value.
+    """Release quantiles of a column of a table. Each user contributes at most one value.
 
         fares = {"value": "fare", "user": "rider", "of": "largest"}
         grid = {"lowest": 0, "highest": 500, "step": "0.5"}
@@ -217,8 +217,8 @@ def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: b
         raise InputError(f"column {name} contains {kind}; values must be numbers or dates")
     if kind not in (TEXT, '"NULL"') and number is dated:
         raise ParameterError(
-            f"column {name} contains {'numbers' if number else 'dates'}; lowest and highest must "
-            f"be {'numbers' if number else 'dates'}, too"
+            f"column {name} contains {'numbers' if number else 'dates'}, so lowest and highest "
+            f"must be {'numbers' if number else 'dates'}"
         )
 
 

@@ -61,8 +61,7 @@ def test_a_list_with_zcdp_costs_no_less_than_what_has_it(parts: int) -> None:
     found = compose(listed, "1e-6", "1e-3")
     assert found.guarantee.epsilon <= compose(listed, "1e-6", None).guarantee.epsilon
     for other in (pure, GaussianDP(2 * pure.zcdp.rho)):
-        least = compose([*ranges, *[other] * parts], "1e-6", "1e-3")
-        assert least.lower <= found.guarantee.epsilon
+        assert compose([*ranges, *[other] * parts], "1e-6", "1e-3").lower <= found.guarantee.epsilon
     assert 0 < found.lower <= found.guarantee.epsilon
     assert found.lower > found.guarantee.epsilon * Fraction(9, 10)
 

@@ -107,7 +107,7 @@ def check_file_system(path: Path, *, warn: bool) -> str:
     if kind not in _PASSING:
         raise LedgerError(
             f"a ledger cannot be stored on a file system of type {kind}, because its locks and "
-            "syncs might not work for all users; use a local disk or PostgreSQL"
+            "syncs might not work; use a local disk or PostgreSQL"
         )
     said = f"the ledger is on a file system of type {kind}, so it can be lost with its budget"
     if require_production():

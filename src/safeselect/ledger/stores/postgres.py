@@ -196,7 +196,7 @@ class Rows:
             raise LedgerDamaged(f"record {first} or a later record {where} is missing")
         for row in found:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
-                raise LedgerDamaged(f"record {row.seq} {where} is not a string")
+                raise LedgerDamaged(f"record {row.seq} {where} is not stored as strings")
         self._query = self._query.removeprefix(_BEGIN)
         self._is_whole = 0 < len(found) < count
         self.last = found[-1] if found else self.last

@@ -40,7 +40,7 @@ _TABLES = (
     "CREATE TABLE format (version integer NOT NULL)",
     f"INSERT INTO format VALUES ({FORMAT})",  # noqa: S608 - a constant of ours
     # Beside each record what no two may share: the nonce of a charge or, for an outcome, the place
-    # of its charge; and the identity of a request.
+    # of its charge; and the hash of a request ID.
     """CREATE TABLE records (
     seq bigint PRIMARY KEY CHECK (seq >= 0),
     body text NOT NULL,
