@@ -73,7 +73,7 @@ def test_a_scope_that_protects_another_unit_is_refused():
     budget = Budget(unit="household", neighbours="add_remove", epsilon=1)
     ledger = Ledger.create(":memory:", {"trips": budget})
     scope = ledger.scope("trips", unit="household", neighbours="add_remove", purpose="cap")
-    with pytest.raises(ParameterError, match=r"protect 'rider'.*protects 'household'"):
+    with pytest.raises(ParameterError, match=r"is 'rider' .*scope is 'household'"):
         choose_cap(TABLE, **COLUMNS, epsilon="0.05", most=25, unit="rider", ledger=scope)
     assert not any(ledger.balance("trips").spent.values())
 

@@ -118,14 +118,14 @@ def test_one_odd_value_in_a_pandas_column_changes_no_other(cell, beside, values_
     ("column", "more", "error", "match"),
     [
         ([True, False], {}, InputError, "contains BOOLEAN; values must be numbers or dates"),
-        ([DAY, DAY], {}, ParameterError, "contains dates; lowest and highest must be dates"),
-        ([1, 2], {"lowest": DAY, "highest": DAY}, ParameterError, "contains numbers; lowest"),
+        ([DAY, DAY], {}, ParameterError, "contains dates, so lowest and highest must be dates"),
+        ([1, 2], {"lowest": DAY, "highest": DAY}, ParameterError, "contains numbers, so lowest"),
         ([DAY], {"lowest": DAY, "highest": DAY, "of": "sum"}, ParameterError, "have no sum"),
         ([1, 2], {"of": "mean"}, ParameterError, "of must be 'smallest', 'largest' or 'sum'"),
         ([1, 2], {"value": "price"}, InputError, "price"),
         ([1, 2], {"quantiles": ["2"]}, ParameterError, "quantile must be at most 1"),
         ([1, 2], {"step": None}, ParameterError, r"step, the distance.* step='99/1000'"),
-        ([1, 2], {"unit": "household"}, ParameterError, "protect"),
+        ([1, 2], {"unit": "household"}, ParameterError, "the unit of the scope is"),
     ],
 )
 def test_what_can_be_refused_before_a_row_is_read_costs_nothing(column, more, error, match):

@@ -95,7 +95,7 @@ class Repeated(Repetition):
 
     @property
     def pure(self) -> PureDP | None:
-        """The guarantee PureDP((2 + eta) * epsilon) if each run is epsilon-DP, and otherwise None.
+        """PureDP with epsilon times 2 + eta if each run is epsilon-DP, and otherwise None.
 
         Source: Papernot and Steinke (2022), Corollary 3.
         """

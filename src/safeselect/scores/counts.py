@@ -101,7 +101,8 @@ class Counts(Mapping[Any, int]):
         """
         if sha256(ascii(_pairs(check)).encode()).hexdigest() not in _BY_BYTES:
             raise ParameterError(
-                "check= must be the rows of the `safeselect sql --check` statement, in order"
+                "check= must be the rows that the statement of `safeselect sql --check` returns, "
+                "in order"
             )
         return cls(dict(_pairs(rows)), places, max_contributions, unit=unit)
 

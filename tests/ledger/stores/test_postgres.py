@@ -39,7 +39,7 @@ def schema(store: PostgresStore) -> str:
 
 def test_without_psycopg_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(ParameterError, match=r"psycopg; run .*\[postgres\]"):
+    with pytest.raises(ParameterError, match=r"psycopg is required; run .*\[postgres\]"):
         PostgresStore("", schema="s")
 
 

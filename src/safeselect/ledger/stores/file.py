@@ -419,8 +419,8 @@ class FileStore:
             os.ftruncate(file.fileno(), end)
         except PermissionError:
             raise LedgerError(
-                f"the append-only file {self.name!r} ends with an incomplete line; to remove it, "
-                "run chattr -a on the file, make one charge, and then run chattr +a"
+                f"the append-only file {self.name!r} ends with an incomplete line; to remove "
+                "this line, run chattr -a on the file, make one charge, and then run chattr +a"
             ) from None
         sync(file)
 
