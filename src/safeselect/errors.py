@@ -27,8 +27,8 @@ class ScoreError(SafeSelectError, ValueError):
 
 
 class InputError(SafeSelectError, ValueError):
-    """A file or a table cannot be read as requested. Change the file, the table or the column
-    names.
+    """A file or a table cannot be read as requested. Correct the input, or pass a different file,
+    table or column name.
     """
 
 

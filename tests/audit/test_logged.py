@@ -109,7 +109,7 @@ def test_a_head_is_found_by_its_hash_alone(case: Case, capfdbinary: Run) -> None
     case.head = "0" * 64
     code, lines, _ = case.audit(capfdbinary)
     assert (code, lines["head"]) == (
-        3, "DOES NOT HOLD: No record has this hash: the log was cut or rewritten.",
+        3, "DOES NOT HOLD: No record has this hash: the log was truncated or rewritten.",
     )  # fmt: skip
     case.head = "0" * 63
     assert case.audit(capfdbinary)[0] == 2

@@ -161,7 +161,7 @@ def test_a_budget_is_proposed_approved_and_enacted(
         assert (code, "made the change with 2 approvals" in told) == (0, True), told
         assert run("enact", place, "proposal", "ann.json", "ben.json")[0] == 2
     out = run("show", place)[1]
-    assert "2 of 2 keys must sign every new scope, raised limit and reopening" in out
+    assert "at least 2 of 2 approvers must sign every new scope, raised limit and reopening" in out
     assert "raised epsilon from 1 to 2, approved by 2: a second year" in out
     assert "Scope b" in out
     assert run("propose", "reopening", place, "--scope", "a", "--reason", "x")[0] == 2

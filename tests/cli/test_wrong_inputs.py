@@ -42,7 +42,7 @@ WRONG = {
     f"top-k trips.csv --item town --user rider {TOP}": "has no column named 'town'",
     # files and how they are read
     f"top-k missing.csv {KEYS} {TOP}": "does not exist",
-    f"top-k . {KEYS} {TOP}": "use a .csv, .tsv",
+    f"top-k . {KEYS} {TOP}": "is a directory; pass a .csv, .tsv",
     f"top-k none*.csv {KEYS} {TOP}": "no file matches",
     f"top-k trips.txt {KEYS} {TOP}": "must end in .csv, .tsv",
     f"top-k book.xlsx {KEYS} {TOP}": "save it as 'CSV UTF-8'",

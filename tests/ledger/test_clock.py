@@ -126,7 +126,7 @@ def test_limits_and_keys_have_the_same_clock(clock: Clock) -> None:
 def test_clocks_at_their_limits(seconds: int, clock: Clock) -> None:
     clock.seconds = seconds
     if seconds == 253_402_300_800:
-        with pytest.raises(LedgerError, match="the year must have four digits"):
+        with pytest.raises(LedgerError, match="the system clock's year must have four digits"):
             made(":memory:")
     else:
         assert made(":memory:").check().count == 2

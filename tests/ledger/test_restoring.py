@@ -82,7 +82,7 @@ def test_what_follows_the_last_good_line_is_moved(
             repair(path)
         return
     with pytest.raises(
-        LedgerDamaged, match=r"does not follow|not a line of a ledger|not have schema"
+        LedgerDamaged, match=r"does not follow|not valid: its line was changed|not have schema"
     ):
         Ledger.open(path)
     kept = repair(path)
@@ -260,7 +260,7 @@ def _other_chain(lines: list[bytes]) -> list[bytes]:
         (lambda lines: lines[5:], "the lines in between are missing"),
         (lambda lines: [*lines[:5], *lines[6:]], "does not follow"),
         (lambda lines: [*lines[:-1], lines[-1][:-1]], "no newline"),
-        (lambda lines: [*lines[:-1], lines[-1][:-9] + b"\n"], "not a line of a ledger"),
+        (lambda lines: [*lines[:-1], lines[-1][:-9] + b"\n"], "not valid: its line was changed"),
         (lambda lines: [*lines[:-1], lines[-1].replace(b"released", b"aborted!")], "fields|kind"),
         (lambda lines: [lines[0].replace(b"kind", b"King"), *lines[1:]], "canonical"),
         (lambda lines: lines[:6] + _other_chain(lines)[6:], "does not follow"),

@@ -222,7 +222,7 @@ REFUSED: dict[str, list[str]] = {
         "explain_keys([1], '1e-7', with_counts=1)",
     ],
     "a mapping's keys are its labels": ["unknown_domain_top_k(COUNTS, labels=['a'], **LIST)"],
-    "counts require labels=": ["unknown_domain_top_k([SECRET], **LIST)"],
+    "pass labels= with the counts": ["unknown_domain_top_k([SECRET], **LIST)"],
     "labels must be a list, got set": ["unknown_domain_top_k([SECRET], labels={'a'}, **LIST)"],
     "labels must contain one label for each score, in the same order, got 2 labels for 3 scores": [
         "select_many([THREE], labels=['a', 'b'], **ONE)",
@@ -313,9 +313,7 @@ REFUSED: dict[str, list[str]] = {
     # --- quantiles, runs, plans
     "quantile must be at most 1": ["quantile([SECRET], **{**GRID, 'quantile': '1.1'})"],
     "highest must not be below lowest": ["quantile([SECRET], **{**GRID, 'lowest': 10})"],
-    "neighbours must be 'add_remove' or 'replace_one'": [
-        "quantile([1], neighbours='both', **GRID)"
-    ],
+    "neighbours must be 'add_remove' or 'replace_one'": ["quantile([1], neighbours='all', **GRID)"],
     "pass lowest and highest, the ends of the grid": [
         "quantile([SECRET], **{**GRID, 'lowest': None})"
     ],

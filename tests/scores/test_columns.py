@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from safeselect import ParameterError, ScoreError, permute_and_flip, top_k
+from safeselect.mechanisms.quantiles import reader
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
 
@@ -125,8 +126,9 @@ def test_a_null_is_refused_however_it_is_stored(kind: str, grid: str | None) -> 
 )
 def test_a_table_with_other_than_one_column_is_refused(table: Any) -> None:
     """Two columns could be taken for one another, and a private one be released as labels."""
-    with pytest.raises(ScoreError, match=r"one dimension, got .* with 2; pass one column"):
-        read_candidates(table)
+    for take in (read_candidates, reader):
+        with pytest.raises(ScoreError, match=r"one dimension, got .* with 2; pass one column"):
+            take(table)
 
 
 # ------------------------------------------------------------------------------- labels

@@ -424,7 +424,7 @@ _BY_CLAIMS = {
         ),
         (
             "mechanisms/items.py:read_items",
-            '"labels must contain one label for each score, in the same order',
+            '"labels must contain one label for each count, in the same order',
             'f"labels must be as many as the scores, not {len(found)}',
         ),
         (

@@ -76,7 +76,7 @@ class GaussianDP:
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """Return the ApproximateDP guarantee that follows from this one, with the given delta and
-        the smallest epsilon.
+        the smallest possible epsilon.
 
         The relative error of epsilon is at most 2**-40.
         """

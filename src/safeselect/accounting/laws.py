@@ -88,7 +88,7 @@ def _delta(law: KnownLaw, epsilon: object) -> Fraction:
 
 def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
     """Return the ApproximateDP guarantee that follows from this law, with the given delta and the
-    smallest epsilon.
+    smallest possible epsilon.
 
     Except for extremely small deltas, the relative error of epsilon is at most 2**-40.
     """

@@ -81,7 +81,7 @@ def reaches(head: str | None, records: Sequence[Record], place: int, is_signed: 
         same = (head_of(seq, head) for seq, each in enumerate(records) if each.hash == head)
         head = next(same, None)
         if head is None:
-            said = "No record has this hash: the log was cut or rewritten."
+            said = "No record has this hash: the log was truncated or rewritten."
             return found(what, said, "")
     named = read_head(head)
     if named is None:

@@ -41,7 +41,7 @@ IN_GROUPS = declare("--max-groups C integer =1  assume that each user counts in 
 GROUPS = declare("""
 --delta D  total delta; required unless --known is passed
 --groups N integer required  number of groups
---groups-per-user M integer required  number of groups of a typical user
+--groups-per-user M integer required  number of groups that a typical user belongs to
 --known  assume that the set of candidates is public
 --mechanism NAME {permute_and_flip,exponential}  mechanism of the release; requires --known
 """)
@@ -49,7 +49,7 @@ PER_USER = declare("--keys-per-user M integer  compare both noise laws for users
 BUDGETED = (
     declare("""
 FILE optional  ledger; omit it if you pass --budget
---scope NAME  scope of the ledger
+--scope NAME  name of the scope in the ledger whose remaining budget is used
 --budget NUMBER several  budget, without a ledger: EPSILON [DELTA [OWN_DELTA]], as for ledger create
 each release
 --k-bar N integer  assume an unknown domain, and consider only the N items with the most users
@@ -116,19 +116,19 @@ EXPLAIN = Command(
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "compute the lead in users that an item needs to be released by safeselect top-k",
+    "compute the lead in users that an item must have in order to be released by safeselect top-k",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "compare values of the top-k option --max-groups by how many users an item needs",
+    "compare values of the top-k option --max-groups by the lead in users that an item must have",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )
 EXPLAIN_KEYS = _planning(
     explain_keys,
-    "compute how many users an item needs to be released by safeselect keys",
+    "compute the number of users that an item must have in order to be released by safeselect keys",
     (*DELTA, *CAPPED, *PER_USER),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )

@@ -96,7 +96,8 @@ groups
 --group-by COL  release one list for each group in column COL
 --groups FILE  public list of groups, one per line
 | --groups-are-public  assert that the set of groups in the file is public
---groups-per-user M integer  public number of groups of a typical user; determines --max-groups
+--groups-per-user M integer  public number of groups that a typical user belongs to; determines
+    --max-groups
 | --max-groups C integer  count each user in at most C groups (default: 1), or in all of the
     user's groups if C is 'all'; a larger C leaves less of the budget for each group
 """)
@@ -137,8 +138,10 @@ MEASURED = declare("""
 --epsilon E required  total privacy cost of discrete Laplace noise; requires --sensitivity-l1
 | --rho R  total privacy cost in zCDP; requires --sensitivity-l2-squared
 | --mu M  total privacy cost in Gaussian differential privacy; requires --sensitivity-l2-squared
---sensitivity-l1 S required  largest sum of the absolute changes of all values when one unit changes
-| --sensitivity-l2-squared S  largest sum of the squared changes of all values when one unit changes
+--sensitivity-l1 S required  largest sum of the absolute changes in all values when one unit is
+    added, removed or changed
+| --sensitivity-l2-squared S  largest sum of the squared changes in all values when one unit is
+    added, removed or changed
 """)
 VALUES = declare("""
 --label COL required  column that contains the names of the values; these names must be public

@@ -71,8 +71,9 @@ def _summary(
         signed = f"{checker.signer['algorithm']}, {', '.join(checker.keys.used)}: {checked}"
     approved = "none. Anyone with write access can open and reopen scopes."
     if checker.approvers is not None:
-        people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} keys"
-        approved = f"{people} must sign every new scope, raised limit and reopening (checked)"
+        people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} approvers"
+        approved = f"at least {people} must sign every new scope, raised limit and reopening; "
+        approved += "the signatures in the records were checked"
     facts = {
         "head": checker.head,
         "ledger": checker.ledger,

@@ -416,8 +416,8 @@ def read_released(value: object, name: str) -> Fraction:
     except ParameterError:
         pass
     raise ParameterError(
-        f"{name} must be a finite number with at most {MAX_BITS} bits in its numerator and "
-        f"denominator, got {type(value).__name__}"
+        f"{name} must be a finite number whose numerator and denominator have at most {MAX_BITS} "
+        f"bits each; the given value, of type {type(value).__name__}, is not such a number"
     )
 
 

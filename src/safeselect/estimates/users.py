@@ -175,8 +175,8 @@ def explain_items(
     with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans:
-    """Return how large a lead in users an item needs to be released with probability 0.95, for
-    each given epsilon.
+    """Return the lead in users that an item must have in order to be released with probability
+    0.95, for each given epsilon.
 
     This is the lead over the item in place k_bar + 1, or over 0 if there is no such item.
 
@@ -262,7 +262,8 @@ def explain_keys(
     with_counts: bool = False,
     keys_per_user: int | Mapping[int, int] | None = None,
 ) -> Plans:
-    """Return how many users a key needs to be kept with probability 0.95, for each given epsilon.
+    """Return the number of users that a key must have in order to be kept with probability 0.95,
+    for each given epsilon.
 
     With `keys_per_user` it compares the two laws of `tables.select_keys`. The facts are public, and
     no data is read. For each `noise` the result has the cap with which a key needs the fewest
@@ -273,8 +274,8 @@ def explain_keys(
     Args:
         epsilons: total costs to compare, one or several.
         delta, max_partitions, pre_threshold, with_counts: as for `select_partitions`.
-        keys_per_user: number of keys of a typical user, or a mapping from such numbers to numbers
-            of users. Do not take it from the table itself, whose distribution is private.
+        keys_per_user: number of keys that a typical user has, or a mapping from such numbers to
+            numbers of users. Do not take it from the table itself, whose distribution is private.
 
     Raises:
         ParameterError: a parameter is wrong, or epsilons is empty.
@@ -392,9 +393,9 @@ def explain_groups(
         k, delta, k_bar, max_contributions, mechanism: as for `top_items_by_group`.
         epsilons: one or several total costs to compare.
         groups: number of groups.
-        groups_per_user: number of groups of a typical user, or a mapping from such numbers to
-            numbers of users. Take it from last year's figures, another market, or a guess; not from
-            the table itself, whose distribution is private.
+        groups_per_user: number of groups that a typical user belongs to, or a mapping from such
+            numbers to numbers of users. Take it from last year's figures, another market, or a
+            guess; not from the table itself, whose distribution is private.
         known: whether the candidates are known, so that no bottom is needed.
 
     Raises:

@@ -219,7 +219,7 @@ def _wrong(wanted: str, value: object, name: str, *, comma: bool = False) -> Par
 def _check_size(value: Any, name: str) -> None:
     if _bits(value) > MAX_BITS:
         raise ParameterError(
-            f"{name} must have at most {MAX_BITS} bits in its numerator and denominator"
+            f"{name} must have a numerator and a denominator of at most {MAX_BITS} bits each"
         )
 
 

@@ -260,7 +260,8 @@ class Proposals:
     _records: int = 1000
 
     def within(self, records: int) -> Proposals:
-        """Return an object whose proposals expire after the given number of further records.
+        """Return a copy of this object whose proposals expire once the given number of further
+        records have been added to the ledger.
 
         The default is 1000.
 

@@ -78,8 +78,8 @@ def was_torn(torn: Torn) -> Written:
 
 _BATCH = 1000  # rows per read
 REPLACED = (
-    "a record that this process has seen in the ledger is missing: the ledger was replaced, or "
-    "its end was cut off"
+    "a record that this process has seen in the ledger is missing: the ledger was replaced or "
+    "truncated"
 )
 
 

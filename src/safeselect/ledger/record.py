@@ -197,7 +197,7 @@ def utc_now(clock: Clock) -> str:
     try:
         now = datetime.fromtimestamp(max(0, time_ns() // 10**9), UTC)
     except (ValueError, OverflowError, OSError):
-        raise LedgerError("set the system clock, because the year must have four digits") from None
+        raise LedgerError("the system clock's year must have four digits; set the clock") from None
     return _stated(now, clock)
 
 
@@ -468,8 +468,8 @@ def read_line(line: str, seq: int, at: int = 0) -> Row:
     start = end + len(_SIGNATURE)
     framed = line.startswith('{"hash":"') and line.startswith('","record":', 73)
     if end < 0 or not framed or not line.endswith('"}', start):
-        why = "it was changed or cut" if seq else "this is not a ledger, or it was changed or cut"
-        raise LedgerDamaged(f"record {seq} is not a line of a ledger: {why}")
+        what = "its line" if seq else "this is not a ledger, or its first line"
+        raise LedgerDamaged(f"record {seq} is not valid: {what} was changed or truncated")
     return Row(seq, line[84:end], line[9:73], line[start:-2], at)
 
 

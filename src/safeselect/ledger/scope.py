@@ -591,7 +591,8 @@ class Scope:
         return self.pay(Payment(charge, asserted, os.urandom(16)))
 
     def begin(self, charge: Charge, bits: Bits) -> Pending:
-        """Charge for a release durably, and then draw the salt for the commitment to its output.
+        """Record the charge for a release durably, and then draw the salt for the commitment to
+        its output.
 
         Only the nonce, before the charge, and the salt, after it, are taken from these bits; no
         sampler gets them.
@@ -611,7 +612,7 @@ class Scope:
         return pending
 
     def pay(self, payment: Payment) -> Pending:
-        """Charge for a release durably, before its first random bit is drawn.
+        """Record the charge for a release durably, before its first random bit is drawn.
 
         Raises:
             ParameterError: the guarantee does not bound the amounts that a budget adds up; or

@@ -133,14 +133,13 @@ def _both(counts: object, labels: object) -> tuple[Column, Iterable[object]]:
     """Return the counts, of which only the number is looked at, and their labels."""
     labels, counts = pairs(counts, labels) or (labels, counts)
     column = hand_over(counts)
-    if labels is None:
-        labels = index_of(counts)
+    labels = index_of(counts) if labels is None else labels
     if labels is None:
         raise ParameterError(
-            "counts require labels= or a mapping from labels to counts, because items found in the "
-            "data have no public positions"
+            "pass labels= with the counts, or pass a mapping from labels to counts; without "
+            "labels, a result could name items only by their positions, which depend on the data"
         )
-    return column, listed(labels)
+    return column, listed(labels, "count")
 
 
 def _at_least(largest: dict[str, int], size: int) -> list[tuple[str, int]]:
@@ -222,7 +221,7 @@ def read_items(labels: Iterable[object], count: int) -> list[str | None]:
     found = [label if type(label) is str else item(label) for label in cells_of(labels)]
     if len(found) != count:
         # The number of items is private here, so the message does not quote it.
-        raise ParameterError("labels must contain one label for each score, in the same order")
+        raise ParameterError("labels must contain one label for each count, in the same order")
     return found
 
 

@@ -210,7 +210,7 @@ def measure(
         values: integers of any type: a list, an array, a column, or a mapping from labels to
             values.
         epsilon, rho, mu: total cost of this call; exactly one, a positive rational.
-        sensitivity_l1: largest sum of the absolute changes of all values, if one unit of privacy is
+        sensitivity_l1: largest sum of the absolute changes in all values, if one unit of privacy is
             added or removed. It is c if a user counts in at most c cells, once in each.
         sensitivity_l2_squared: largest sum of the squared changes; in the same case it is also c.
         labels: names of the values, if values is not a mapping.
@@ -255,13 +255,13 @@ def _read_law(epsilon: object, rho: object, mu: object, l1: object, l2: object) 
         if l1 is None or l2 is not None:
             raise ParameterError(
                 "epsilon requires sensitivity_l1 and no other sensitivity: the largest sum of the "
-                "absolute changes of all values, for example sensitivity_l1=1"
+                "absolute changes in all values, for example sensitivity_l1=1"
             )
         return Law.of(PureDP(read_epsilon(epsilon)), rational(l1, "sensitivity_l1"))
     if l2 is None or l1 is not None:
         raise ParameterError(
             f"rho and mu require {_L2} and no other sensitivity: the largest sum of the squared "
-            f"changes of all values, for example {_L2}=1"
+            f"changes in all values, for example {_L2}=1"
         )
     size = rational(l2, _L2)
     if rho is not None:

@@ -78,15 +78,17 @@ def reader(values: object) -> Later:
     with hushed():  # only the class, or the shape, is wrong; the sentence below says it of values
         column = hand_over(values)
     if column is None:
-        kind = type(values)
-        instead = "pass one value for each unit of privacy"
-        if issubclass(kind, Mapping):
-            instead = "pass list(values.values()), one value for each unit of privacy"
-        elif issubclass(kind, Iterable) and not issubclass(kind, (str, bytes)):
-            instead = "pass list(values), one value for each unit of privacy"
+        kind, got, axes, instead = type(values), type(values).__name__, 1, ""
+        wanted = "be a one-dimensional list, tuple, range, NumPy array or data frame column"
+        with hushed():  # a class of its own may raise anything
+            axes = len(getattr(values, "shape", "1"))
+        if axes > 1:
+            got += f" with {axes}"
+            wanted, instead = "have one dimension", "one column, such as table['fare'], with "
+        elif axes and issubclass(kind, Iterable) and not issubclass(kind, (str, bytes)):
+            instead = f"list(values{'.values()' * issubclass(kind, Mapping)}), "
         raise ScoreError(
-            "values must be a one-dimensional list, tuple, range, NumPy array or data frame "
-            f"column, got {kind.__name__}; {instead}"
+            f"values must {wanted}, got {got}; pass {instead}one value for each unit of privacy"
         )
     return Later(partial(cells_of, column.held), None)
 

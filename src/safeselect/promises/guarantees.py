@@ -73,7 +73,7 @@ class PureDP(_OfEpsilon):
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """Return the ApproximateDP guarantee that follows from this one, with the given delta and
-        the smallest epsilon.
+        the smallest possible epsilon.
 
         This method is the inverse of `delta`.
 
@@ -116,7 +116,7 @@ class LaplaceDominated(_OfEpsilon):
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """Return the ApproximateDP guarantee that follows from this one, with the given delta and
-        the smallest epsilon.
+        the smallest possible epsilon.
 
         This epsilon is max(0, self.epsilon + 2 ln(1 - delta)).
         """
@@ -161,7 +161,7 @@ class BoundedRange(_OfEpsilon):
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """Return the ApproximateDP guarantee that follows from this one, with the given delta and
-        the smallest epsilon.
+        the smallest possible epsilon.
 
         This method is the inverse of `delta`.
         """

@@ -400,7 +400,7 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
     return names
 
 
-def listed(labels: object) -> Iterable[object]:
+def listed(labels: object, each: str = "score") -> Iterable[object]:
     """Take labels that are a list, which alone has an order.
 
     Raises:
@@ -409,7 +409,7 @@ def listed(labels: object) -> Iterable[object]:
     # A set has no order of its own: chance would decide which label belongs to which score.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
         raise ParameterError(
-            f"labels must be a list, got {type(labels).__name__}; pass one label for each score, "
+            f"labels must be a list, got {type(labels).__name__}; pass one label for each {each}, "
             "in the same order, for example labels=['red', 'blue']"
         )
     if (dimensions := len(getattr(labels, "shape", (0,)))) != 1:

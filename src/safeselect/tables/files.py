@@ -20,7 +20,7 @@ import re
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from glob import glob
@@ -297,17 +297,15 @@ def paths_of(table: object) -> list[Path] | None:
 
 def _regular(file: Path) -> Path:
     """The same file; it must exist, be regular and be readable."""
-    try:
-        kind = "a directory" if file.is_dir() else "" if file.is_file() else "missing"
-        if not kind:
+    wrong = "cannot be opened; check its name and permissions"
+    with suppress(OSError, ValueError):  # no permission; a name with a NUL
+        if file.is_file():
             file.open("rb").close()
-    except (OSError, ValueError):  # no permission; a name with a NUL
-        kind = "not readable"
-    if kind == "missing":
-        raise InputError(f"{shown(file)} does not exist or is not a regular file")
-    if kind:
-        raise InputError(f"{shown(file)} is {kind}; use a .csv, .tsv, .csv.gz or .parquet file")
-    return file
+            return file
+        wrong = "does not exist or is not a regular file"
+        if file.is_dir():
+            wrong = "is a directory; pass a .csv, .tsv, .csv.gz or .parquet file"
+    raise InputError(f"{shown(file)} {wrong}")
 
 
 @dataclass(frozen=True, slots=True)

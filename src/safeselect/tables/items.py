@@ -333,10 +333,10 @@ def top_items_by_group(
             are dropped before the hash chooses.
         groups_are_public: assert instead that the set of groups in the table is public.
         max_groups: largest number of groups in which a user counts (default: 1).
-        groups_per_user: instead of max_groups, the number of groups of a typical user, or a mapping
-            from such numbers to numbers of users. It must be a *public* fact, such as last year's
-            figures. max_groups is then the value with which an item needs the fewest users, as in
-            `explain_groups`.
+        groups_per_user: instead of max_groups, the number of groups that a typical user belongs to,
+            or a mapping from such numbers to numbers of users. It must be a *public* fact, such as
+            last year's figures. max_groups is then the value with which an item needs the fewest
+            users, as in `explain_groups`.
         candidates: the items to choose from in each group; without them the items are private, too.
         max_contributions: in an unknown domain, the largest number of items of a group for which a
             user counts; the result then has noisy counts, too.

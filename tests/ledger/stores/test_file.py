@@ -113,7 +113,7 @@ def test_a_line_of_somebody_else_is_damage_for_who_saw_the_records_before(
     there, whole = scope(ledger), path.read_bytes()
     path.write_bytes(whole + added)
     for use in (lambda: there.pay(pure()), lambda: ledger.head, ledger.check):
-        with pytest.raises(LedgerDamaged, match="record 4 is not a line of a ledger"):
+        with pytest.raises(LedgerDamaged, match="record 4 is not valid: its line was changed"):
             use()
     path.write_bytes(whole)
     assert ledger.check().count == 4
@@ -127,7 +127,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
     "a pipe": lambda path: os.mkfifo(path),
     "a database": lambda path: sqlite3.connect(path).execute("CREATE TABLE t (x)").close(),
 }
-SAID = "the ledger is empty|record 0 is not a line|it is not a regular file|of an earlier version"
+SAID = "the ledger is empty|record 0 is not valid|it is not a regular file|of an earlier version"
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")

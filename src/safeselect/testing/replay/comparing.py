@@ -208,7 +208,7 @@ def _sums(event: Event, moved: list[int]) -> Iterator[Finding]:
     for name, power in (("sensitivity_l1", 1), ("sensitivity_l2_squared", 2)):
         total, most = sum(abs(each) ** power for each in moved), event.public.get(name)
         if most is not None and total > Fraction(most):
-            seen = f"the changes of all values{', squared,' * (power - 1)} add up to {total}"
+            seen = f"the changes in all values{', squared,' * (power - 1)} add up to {total}"
             promise, factor = f"{name}={most}", Fraction(total) / Fraction(most)
             yield Finding("sensitivity", event.place[1], promise, seen, factor=factor)
 
