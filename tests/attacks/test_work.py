@@ -56,8 +56,7 @@ def floats_seen(call: Callable[[], object], root: Path) -> set[str]:
 
 
 def test_a7_the_watch_sees_floats():
-    seen = floats_seen(lambda: naive_weights([0, 1], 1), Path(__file__).parent)
-    assert "naive_weights" in seen
+    assert "naive_weights" in floats_seen(lambda: naive_weights([0, 1], 1), Path(__file__).parent)
 
 
 CALLS: dict[str, Callable[..., object]] = {

@@ -189,5 +189,6 @@ def test_one_command_charges_several_scopes_or_none(run: Run) -> None:
     assert main([*choose, "--epsilon", "1/4", *both]) == 0
     assert main([*choose, "--epsilon", "1/2", *both]) == 3
     assert main([*choose, "--epsilon", "1/4", *both, "--scope", "data"]) == 2
+    assert main([*choose, "--epsilon", "1/4", *both, "--head", f"9:{'0' * 64}"]) == 3
     for name in ("data", "analyst"):
         assert Ledger.open("l").balance(name).spent == {"epsilon": Fraction(1, 4)}

@@ -128,8 +128,7 @@ def test_rounded_noise_is_gaussian_private_and_discrete_noise_is_not(
     sigma_squared = Fraction(squared)
     promised = GaussianDP(1 / sigma_squared).delta(epsilon)
     excess = {name: _excess(LAWS[name](sigma_squared), epsilon) for name in LAWS}
-    slack = Fraction(1, 2**90)
-    assert excess["rounded_gaussian"] <= promised + slack
+    assert excess["rounded_gaussian"] <= promised + Fraction(1, 2**90)
     if squared == "1" and epsilon != "1/2":
         assert excess["discrete_gaussian"] > promised * Fraction(103, 100)
 

@@ -171,8 +171,7 @@ def test_a_lone_clear_winner_keeps_its_measurement_and_the_others_are_a_list(rel
     short = estimate_from_gaps(measured, gaps[:-1], **public)
     assert short[0] == measured[0]
     assert short[1:] == estimate_from_gaps(measured[1:], rest[:-1], **public)
-    heights_ = heights(gaps)
-    assert estimate_from_answers(measured, heights_, **public) == found
+    assert estimate_from_answers(measured, heights(gaps), **public) == found
     low, high = intervals_from_gaps(measured, gaps, **public)[0]
     assert high - low == 2 * rounded_log(public)
     error = error_from_gaps(measured, gaps, **public)

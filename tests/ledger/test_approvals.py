@@ -311,8 +311,7 @@ def test_a_forged_change_is_refused_wherever_it_stands(
     tmp_path: Path, place: int, change: Callable[[dict[str, Any]], object], said: str
 ) -> None:
     path = tmp_path / "l"
-    records = changed(path)
-    assert [n for n, each in enumerate(records) if "approvals" in each] == PLACES
+    assert [n for n, each in enumerate(changed(path)) if "approvals" in each] == PLACES
     forge(path, change, place)
     with pytest.raises(LedgerDamaged, match=said):
         Ledger.open(path)

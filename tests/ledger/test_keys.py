@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from effort import pairs
 from ledgers import TERMS, chained, pure, records_of, scope
 from workers import kinds
@@ -80,6 +81,16 @@ def test_whoever_knows_one_key_verifies_all_records(tmp_path: Path) -> None:
     for key in (OLD, NEW, EVE):
         with pytest.raises(ParameterError, match="signer is not the"):
             Ledger.open(path, signer=key)
+
+
+def test_the_old_key_signs_the_place_all_records_before_and_both_keys(tmp_path: Path) -> None:
+    ledger = rotated(tmp_path / "l")
+    said = {**records_of(tmp_path / "l")[4], "ledger": ledger.id}
+    covered = {name: said[name] for name in ("ledger", "previous", "replaces", "seq", "signer")}
+    body, kind = canonical(covered), "application/vnd.safeselect.handover"
+    message = f"DSSEv1 {len(kind)} {kind} {len(body)} {body}".encode()
+    key = Ed25519PublicKey.from_public_bytes(OLD.public_key)
+    key.verify(bytes.fromhex(said["handover"]), message)
 
 
 def test_a_process_with_the_old_key_charges_no_more(tmp_path: Path) -> None:

@@ -66,8 +66,7 @@ def test_columns_give_the_answer_of_lists(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_broken_text_is_no_key_and_no_error() -> None:
     cells = pa.array([b"Rome", b"\xff", b"Oslo"])
     broken = pa.Array.from_buffers(pa.string(), 3, cells.buffers())
-    kept = select_partitions(pa.array([900] * 3), labels=broken, **COST)
-    assert kept.labels == ("Oslo", "Rome")
+    assert select_partitions(pa.array([900] * 3), labels=broken, **COST).labels == ("Oslo", "Rome")
 
 
 @pytest.mark.parametrize("labels", [pa.array([1, 2]), pa.array(["1", "2"]).dictionary_encode()])

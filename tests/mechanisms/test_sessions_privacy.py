@@ -65,8 +65,7 @@ def test_the_adaptive_one_keeps_its_promise_and_what_each_answer_says_it_cost(no
 )
 def test_any_split_threshold_and_gap_grid_is_as_private(noise, options):
     assert holds(certify(rules(noise=noise, **options), monotone=False, n=3))
-    adaptive = rules(AdaptiveSparseVector, noise=noise, **options)
-    assert holds(certify(adaptive, monotone=False, n=2))
+    assert holds(certify(rules(AdaptiveSparseVector, noise=noise, **options), monotone=False, n=2))
 
 
 def test_a_smaller_sensitivity_is_no_longer_enough_for_moves_of_one():

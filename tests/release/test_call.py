@@ -156,8 +156,7 @@ def test_a_session_keeps_its_call_and_ends_it_once() -> None:
     with (this := call(ledger)).opened():
         this.bits.take(1)
     assert outcomes(ledger) == ["charged"]
-    receipt = this.settle(Result(), {"k": 2})
-    assert receipt is not None
+    assert this.settle(Result(), {"k": 2}) is not None
     assert this.settle(Result(), {"k": 2}) is None
     with (other := call(ledger)).opened():
         pass

@@ -89,6 +89,7 @@ def test_known_domains_take_whole_tables() -> None:
     for ask_known in (
         lambda counts: top_k(counts, **KNOWN),
         lambda counts: select_many([counts], **KNOWN),
+        lambda counts: select_many((counts,), **KNOWN),
     ):
         ask_known(Counts(FOUND, places="all"))
         with pytest.raises(ParameterError, match="largest counts of a table, and their items are"):

@@ -33,8 +33,7 @@ def test_floats_are_moved_further_than_they_are_wrong():
 
 
 def test_the_margin_of_a_row_is_below_the_finest_precision():
-    rows = max(problem.ROW, problem.BLOCK)
-    assert rows * below(optimum.MARGIN) * 2 < FINEST / 1000
+    assert max(problem.ROW, problem.BLOCK) * below(optimum.MARGIN) * 2 < FINEST / 1000
 
 
 def test_tails_and_units_of_all_products_are_below_the_finest_precision():

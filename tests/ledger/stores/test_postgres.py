@@ -115,8 +115,7 @@ def test_readers_beside_a_writer_raise_no_false_alarm(store: PostgresStore) -> N
 @needs_postgres
 def test_a_ledger_may_begin_with_more_scopes_than_one_statement_takes(store: PostgresStore) -> None:
     budget = Budget(**TERMS, epsilon=1)
-    ledger = Ledger.create(store, {f"{name}": budget for name in range(1700)})
-    assert ledger.check().count == 1701
+    assert Ledger.create(store, {f"{name}": budget for name in range(1700)}).check().count == 1701
 
 
 @needs_postgres

@@ -96,8 +96,7 @@ def test_approvers_sign_and_the_role_writes(place: Place) -> None:
         wanted = approving.propose.limit("b", limit=limit, to=to, reason="x")
         approving.enact(wanted, [approve(wanted, key)])
     scope(ledger, "b").pay(pure("1/2"))
-    fresh = Budget(**TERMS, epsilon=2, delta="1e-5")
-    assert ledger.balance("b").budget.caps == fresh.caps
+    assert ledger.balance("b").budget.caps == Budget(**TERMS, epsilon=2, delta="1e-5").caps
     with pytest.raises(BudgetError, match="does not allow"):
         scope(ledger, "b").pay(pure("1/2"))
     assert Ledger.open(place.store(CHARGER)).check().scopes == ledger.scopes()
