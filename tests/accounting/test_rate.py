@@ -109,8 +109,7 @@ def test_the_epsilon_of_a_rho_is_the_largest_of_32_digits(family, size, digits, 
     each = per_draw_epsilon(family, count, rho=rho)
     assert count * family(each).zcdp.rho <= rho
     bits = each.numerator.bit_length() - each.denominator.bit_length()
-    following = each + Fraction(2) ** (bits - 31)
-    assert count * family(following).zcdp.rho > rho
+    assert count * family(each + Fraction(2) ** (bits - 31)).zcdp.rho > rho
 
 
 @pytest.mark.claim("C2")

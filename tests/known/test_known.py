@@ -70,9 +70,11 @@ def test_parameters_that_rows_give_too_few_values_are_named(monkeypatch):
     other = ["top_k", [[3, 2]], {"k": 1, "epsilon": 1, "ledger": {"$scope": [["a"]]}}]
     row = {"do": [step, other, ["top_k", [[1]], {"grid": 3, "epsilon": 2}]]}
     row |= {"told": {"random": [[{}, {}, "ParameterError"], 0]}}
-    rows = {"only": row, "left out": row | {"needs": ["no_such_library"]}}
+    needs = ["no_such_library", "temporary files"]
+    rows = {"only": row, "left out": row | {"needs": needs}}
     monkeypatch.setattr(known_answers, "read", lambda which: rows)
-    assert known_answers.not_asked()[0] == "all that needs no_such_library"
+    monkeypatch.setattr(known_answers, "gettempdir", Path("there is no such file").stat)
+    assert known_answers.not_asked()[:2] == [f"all that needs {each}" for each in needs]
     assert [name for name, _ in known_answers.differences("small")] == ["only"]
     lacking = {each[7:] for each in known_answers.not_asked() if each.startswith("top_k: ")}
     words = set(inspect.signature(safeselect.top_k).parameters) - {"source"}

@@ -87,8 +87,8 @@ def test_the_old_key_signs_the_place_all_records_before_and_both_keys(tmp_path: 
     ledger = rotated(tmp_path / "l")
     said = {**records_of(tmp_path / "l")[4], "ledger": ledger.id}
     covered = {name: said[name] for name in ("ledger", "previous", "replaces", "seq", "signer")}
-    body, kind = canonical(covered), "application/vnd.safeselect.handover"
-    message = f"DSSEv1 {len(kind)} {kind} {len(body)} {body}".encode()
+    body = json.dumps(covered, sort_keys=True, separators=(",", ":"))
+    message = f"DSSEv1 35 application/vnd.safeselect.handover {len(body)} {body}".encode()
     key = Ed25519PublicKey.from_public_bytes(OLD.public_key)
     key.verify(bytes.fromhex(said["handover"]), message)
 

@@ -264,7 +264,7 @@ def test_another_encoding_is_suspected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the encoding differs and must be stated") as rows:
         count_distinct_users(tmp_path / "may.csv", item="city", user="rider")
     assert "nchen" not in str(rows.value)
-    with pytest.raises(InputError, match="encoding, pass it as encoding, such as 'cp1252'"):
+    with pytest.raises(InputError, match="another encoding, pass it as encoding, such as 'cp1252'"):
         count_distinct_users(tmp_path / "head.csv", item="city", user="rider")
 
 

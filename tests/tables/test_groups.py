@@ -167,6 +167,7 @@ def test_one_release_is_one_charge(tmp_path: Path):
         ({"max_groups": 0}, ParameterError, "max_groups must be"),
         ({"max_groups": "some"}, ParameterError, "max_groups must be an integer"),
         ({"group": "week"}, InputError, "no column named 'week'"),
+        ({"group": None}, ParameterError, "name must be a string"),
         ({"candidates": ["a"], "k_bar": 9}, ParameterError, "cannot be used with known candidates"),
         ({"mechanism": "exponential"}, ParameterError, "requires known candidates"),
         ({"delta": None}, ParameterError, "requires epsilon and delta"),

@@ -160,7 +160,7 @@ def compose_delta(
     listed = [*deltas, *([(found.value, 1)] if found.value else [])]
     whole = sum_of_deltas(listed) if found.value < 1 else Fraction(1)
     if whole >= 1:
-        raise ParameterError(f"no delta below 1 is provable at epsilon {at}; use a larger epsilon")
+        raise ParameterError(f"no delta below 1 is proved at epsilon {at}; use a larger epsilon")
     guarantee = ApproximateDP(at, whole) if whole else PureDP(at)
     return Composition(guarantee, found.theorem, found.order, found.lower)
 

@@ -244,7 +244,7 @@ def best_order(
     parts: Parts, bound: Callable[[Parts, Fraction, int], Interval]
 ) -> tuple[Parts, Fraction]:
     """The list with Gaussian noise as zCDP, and a - 1 for an order at which its bound is small."""
-    # To search an order for, mu-GDP has the moments of (mu**2 / 2)-zCDP.
+    # mu-GDP has the moments of (mu**2 / 2)-zCDP.
     parts = [(g.zcdp if isinstance(g, GaussianDP) else g, count) for g, count in parts]
     summary, bits = _summary(parts), _searched_bits(parts)
     return parts, argmin(lambda excess: bound(summary, excess, bits), _START)

@@ -6,7 +6,7 @@ A row has
             first step gave; one that begins with "ledger." is of the row's ledger.
     times   how often the steps are made on one tape; once where it is left out.
     vary    argument -> values: the last step again, with each.
-    needs   libraries without which the row is left out.
+    needs   libraries, or "temporary files": the row is left out where one is missing.
     ledger  scope -> budget, of a ledger in memory; and their "neighbours".
     stated  mechanism, guarantee and parts of the releases, each kind once.
     told    by the name of a tape: what is released, below JSON, and how many bytes are asked for.
@@ -15,7 +15,8 @@ A row has
 ledger, tape and bits, what its steps made, and texts of their errors.  A call is one of `_CALLS`,
 or a name of the package with its modules.  Tapes are SHAKE-256 of the row's name and the tape's;
 inputs come from NumPy's frozen `RandomState`.  So an answer is the same alone, in any order, and
-whatever the source's hash is: hashes, clocks, nonces and salts are left out.
+whatever the source's hash is: hashes, clocks, nonces and salts are left out.  The command draws
+from the system's source, with an epsilon at which the noise is 0 but with probability 2**-1000.
 Of an error the class is compared and, where a row asks, how many texts there are: one is the same
 for all private input.
 """
@@ -39,7 +40,7 @@ from io import BytesIO, StringIO, TextIOWrapper
 from itertools import groupby
 from pathlib import Path
 from pkgutil import resolve_name
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from types import SimpleNamespace
 from typing import Any
 
@@ -249,13 +250,17 @@ def _command(*words: object) -> Json:
     return code, re.findall(r"\S*\d\S*", out.read())
 
 
+def _entries(ledger: Any) -> Json:
+    return [_entry(record.content) for record in ledger.records()]
+
+
 _CALLS: dict[str, Callable[..., Any]] = {
     "made.file": _file,
     "made.command": _command,
     "made.witness": _witness,
     "made.size": len,
     "made.listed": list,
-    "made.entries": lambda ledger: [_entry(record.content) for record in ledger.records()],
+    "made.entries": _entries,
     "guarded": _guarded,
     "held.call": lambda held, name, *args, **words: (
         None if held is None else getattr(held, name)(*args, **words)
@@ -292,9 +297,7 @@ _FORMS: dict[str, Callable[..., Any]] = {
     "hex": bytes.fromhex,
     "pairs": lambda *pairs: dict(pairs),
     "call": lambda name, *given: resolve_name(name)(*given),
-    "law": lambda: (
-        lambda scores, k, rate, bits: [rate.rate.denominator % len(scores), *range(k)][:k]
-    ),
+    "law": lambda: lambda steps, k, rate, _: [rate.rate.denominator % len(steps), *range(k)][:k],
 }
 """Inputs by name; a guarantee, or `Counts`, is one by its own."""
 
@@ -409,7 +412,7 @@ class _Run:
         self.told.asked = self.tape.asked
         if self.ledger is not None:
             self.told.asked = [self.tape.asked, self.tape.first]
-            made.append(_public("made.entries")(self.ledger))
+            made.append(_entries(self.ledger))
         return self.told
 
     def _open(self, given: Mapping[str, Json]) -> None:
@@ -491,7 +494,19 @@ def read(which: str) -> dict[str, dict[str, Json]]:
 
 
 def _missing(row: Row) -> list[str]:
-    return [each for each in row.get("needs", ()) if not find_spec(each)]
+    """What the row needs and is not here."""
+    return [each for each in row.get("needs", ()) if not _is_here(each)]
+
+
+def _here(which: str) -> dict[str, dict[str, Json]]:
+    """The rows of a set that can run here."""
+    return {name: row for name, row in read(which).items() if not _missing(row)}
+
+
+def _is_here(need: str) -> bool:
+    with suppress(OSError):  # no folder is writable
+        return bool(gettempdir() if need == "temporary files" else find_spec(need))
+    return False
 
 
 def answer(name: str, row: Row, kind: str, stated: list[Json]) -> Json:
@@ -517,11 +532,9 @@ def _written(release: Any) -> Json:
 def differences(which: str) -> Iterator[tuple[str, bool]]:
     """Each row of a set, and whether it answers as recorded; an error is another answer.
 
-    Rows that need a library that is not installed are left out.
+    Rows that need what is not here are left out.
     """
-    for name, row in read(which).items():
-        if _missing(row):
-            continue
+    for name, row in _here(which).items():
         stated: list[Json] = []
         try:
             told = {kind: answer(name, row, kind, stated) for kind in row["told"]}
@@ -544,17 +557,17 @@ def not_asked() -> list[str]:
 
     The rows show it if they give two values that are not the default.  One is enough for a ledger,
     and where the default is a word, or true or false.  A call that was refused does not count.  The
-    parameters of a class are those with which an object is made.  Before them stand libraries that
-    rows need and that are not installed.
+    parameters of a class are those with which an object is made.  Before them stands what rows need
+    and is not here; these rows show nothing.
     """
     parameters = {
         name: signature(getattr(_public(name), "create", _public(name))).parameters
         for name in (*safeselect.__all__, *map("prepared.{}".format, prepared.__all__))
         if not hasattr(safeselect.errors, name)
     }
-    given, rows = defaultdict[str, set[str]](set), read("small").values()
-    missing = {each for row in rows for each in _missing(row)}
-    for row in rows:
+    given = defaultdict[str, set[str]](set)
+    missing = {each for row in read("small").values() for each in _missing(row)}
+    for row in _here("small").values():
         ends = next(iter(row["told"].values()))[0]
         steps = [
             one for one, end in zip(_steps(row), ends, strict=False) if "Error" not in str(end)
@@ -581,7 +594,7 @@ def not_asked() -> list[str]:
 def verify() -> dict[str, bool]:
     """The rows of a user's machine, each with whether it answers as recorded."""
     found: dict[str, bool] = {}
-    with counted("known answers", sum(len(read(which)) for which in USED)) as more:
+    with counted("known answers", sum(len(_here(which)) for which in USED)) as more:
         for which in USED:
             for name, same in differences(which):
                 found[f"{which}: {name}"] = same

@@ -234,14 +234,14 @@ class Keyed:
 
 
 @contextmanager
-def open_keyed(table: object, *named: str) -> Iterator[Keyed]:
-    """Open a table; check the names and declared types of its items, users and perhaps groups."""
+def open_keyed(table: object, item: str, user: str, *group: str) -> Iterator[Keyed]:
+    """Open a table and check its columns' names and declared types."""
     if isinstance(table, TableAs) and is_spark(table.table):
         raise ParameterError(
             "TableAs cannot clean a Spark DataFrame; clean its columns in Spark, for example with "
             "lower and trim, and pass it without TableAs"
         )
-    columns = dict(zip(("item", "person", "grp"), named, strict=False))
+    columns = {"item": item, "person": user} | dict(zip(["grp"], group, strict=False))
     with ExitStack() as opened:
         rows: AbstractContextManager[Table | SparkTable] = (
             open_spark(table, columns) if is_spark(table) else open_table(table, columns)

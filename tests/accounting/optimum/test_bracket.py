@@ -48,8 +48,7 @@ def test_an_epsilon_is_read_on_the_chord(place, share):
 @pytest.mark.parametrize("share", ["1/10", "1/2", "9/10"])
 def test_a_delta_is_read_on_the_chord(place, share):
     epsilon = STEP * (place + Fraction(share))
-    found = delta_of(profile(), epsilon)
-    assert on_the_chord(place, share, found, BITS)
+    assert on_the_chord(place, share, delta_of(profile(), epsilon), BITS)
 
 
 @pytest.mark.parametrize("place", [1, 2])

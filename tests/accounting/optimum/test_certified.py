@@ -200,7 +200,7 @@ def test_deltas_too_small_to_be_stated_are_the_least():
     assert compose_delta(noise, 10**6).guarantee.delta == least
     large = [*noise, BoundedRange(10**30)]
     assert compose_delta(large, 10**30 + 10**29).guarantee.delta == least
-    with pytest.raises(ParameterError, match="no delta below 1 is provable"):
+    with pytest.raises(ParameterError, match="no delta below 1 is proved"):
         compose_delta(large, 10**6)
     assert compose([GaussianDP(1)] * 2, "1e-300").guarantee.epsilon < 60
 
@@ -216,9 +216,8 @@ def test_deltas_too_small_to_be_stated_are_the_least():
 def test_lists_whose_exponentials_no_number_holds_have_a_bound(parts):
     for delta in ("1e-30", "0.1"):
         assert 10**6 < composed_epsilon(parts, delta, Fraction(1, 100)) < 10**16
-    few = [part for part, _ in parts]
-    assert compose(few, "1e-30", "1e-2").guarantee.epsilon > 0
-    with pytest.raises(ParameterError, match="no delta below 1 is provable"):
+    assert compose([part for part, _ in parts], "1e-30", "1e-2").guarantee.epsilon > 0
+    with pytest.raises(ParameterError, match="no delta below 1 is proved"):
         compose_delta([GaussianDP(10**12), LaplaceDominated(1)], 1)
 
 
