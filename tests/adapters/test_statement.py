@@ -75,8 +75,7 @@ def test_delta_is_said_and_zcdp_is_put_into_epsilon_and_delta() -> None:
 
 
 def test_numbers_say_their_noise_and_sources_for_tests_are_told() -> None:
-    said = measure([3], epsilon=1, sensitivity_l1=1).statement()
-    assert "off by at most 3" in said
+    assert "off by at most 3" in measure([3], epsilon=1, sensitivity_l1=1).statement()
     source = DeterministicSource(b"1", i_understand_this_is_not_private=True)
     private = permute_and_flip(SCORES, epsilon=1, sensitivity=1, source=source)
     assert private.statement().startswith("THIS RELEASE IS NOT PRIVATE")

@@ -83,8 +83,7 @@ def test_the_help_of_a_command_has_an_example_that_is_read():
     for name, example in examples(COMMANDS):
         if example.startswith(name):
             words = shlex.split(example.partition(" > ")[0])[1:]
-            options = build_parser(COMMANDS).parse_args(words)
-            assert options.run is not None
+            assert build_parser(COMMANDS).parse_args(words).run is not None
         else:
             lacking.append(name)
     assert lacking == []

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 import pytest
 from children import in_child
+from interrupts import stopped_at
 from public import PUBLIC
 from rules_table import CALLS, COUNTS, ELSEWHERE, EPSILON, EVERY, ROWS, SESSIONS, Case
 from tapes import TapeSource
@@ -314,7 +315,7 @@ def test_private_copies_and_unused_bits_are_wiped(name, failing, monkeypatch):
 
 @pytest.mark.parametrize("name", [name for name in SESSIONS if "Sparse" in name])
 def test_a_session_that_is_over_holds_no_noise(name):
-    """Closed, exhausted or failed: neither noise nor bits are left, and each says why."""
+    """Closed, exhausted, failed or interrupted: no noise or bits are left; each says why."""
     case = SESSIONS[name]
     closed = case.run()
     closed.close()
@@ -327,10 +328,13 @@ def test_a_session_that_is_over_holds_no_noise(name):
     with pytest.raises(SourceError, match="device is gone"):
         failed.query(1)
     source._lasts = 10**9
+    interrupted = case.run()
+    assert "_draw" in stopped_at(lambda: interrupted.query(1), 40, KeyboardInterrupt()).place
     for session, kind, words in (
         (closed, ParameterError, "closed"),
         (exhausted, BudgetError, "has released all"),
         (failed, SourceError, "ended because an answer"),
+        (interrupted, SourceError, "ended because an answer"),
     ):
         for ask in (lambda s=session: s.query(1), lambda s=session: s.query_many([1, 2])):
             with pytest.raises(kind, match=words):

@@ -83,8 +83,7 @@ def said(flags: str) -> tuple[int, str, str]:
 def test_the_program_does_what_it_should():
     code, out, error = said("")
     assert (code, error) == (0, "")
-    lines = out.splitlines()
-    assert len(lines) == 5 + 1 + 1 + 1 + 11 + 9
+    assert len(out.splitlines()) == 5 + 1 + 1 + 1 + 11 + 9
     assert "9 the budget (9, 0.001) of scope 'a' does not allow" in out
 
 

@@ -152,8 +152,7 @@ def test_opening_a_signed_ledger_verifies_the_last_signature_and_each_change_of_
     opened = Ledger.open(path, public_keys=[keys[0].public_key])
     assert len(found) == 6
     found.clear()
-    count = opened.check().count
-    assert len(found) == count + 2
+    assert opened.check().count + 2 == len(found)
 
 
 def test_what_is_kept_in_memory_grows_with_charges_and_requests_alone(tmp_path: Path) -> None:

@@ -295,8 +295,7 @@ def test_times_are_of_charges_alone_and_whole_days(ledger: Ledger) -> None:
         stamped = record.content["kind"] in ("created", "scope", "charged")
         assert ("utc" in record.content) == stamped
         if stamped:
-            form = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]"
-            assert re.fullmatch(form, record.content["utc"])
+            assert re.fullmatch(r"20[0-9]{2}-[01][0-9]-[0-3][0-9]", record.content["utc"])
 
 
 def test_the_library_is_named_with_its_hashes() -> None:

@@ -202,8 +202,7 @@ def test_file_systems_that_pass_away_are_warned_of_and_refused_when_hardened(
     monkeypatch.setattr(file, "file_system", lambda _: kind)
     with pytest.warns(SafeSelectWarning, match=f"of type {kind}, so it can be lost"):
         made = new(tmp_path / "budget.ledger", epsilon=1)
-    first = next(iter(made.records())).content
-    assert first["place"] == {"file_system": kind}
+    assert next(iter(made.records())).content["place"] == {"file_system": kind}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         scope(made).pay(pure())

@@ -246,8 +246,7 @@ def test_a_process_killed_between_outbox_and_ledger_is_finished_by_another(tmp_p
 
 def test_what_a_finish_refuses(ledger: Ledger) -> None:
     scope(ledger).pay(pure())
-    there = scope(ledger).asked(ID).pay(pure())
-    assert there.charge == 3
+    assert scope(ledger).asked(ID).pay(pure()).charge == 3
     for arguments, said in (
         ((2, SALT, "x"), "record 2 is not the charge of a request"),
         ((-1, SALT, "x"), "charge must be"),

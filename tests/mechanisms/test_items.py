@@ -187,8 +187,7 @@ def test_which_spellings_are_one_item(labels: list[Any]) -> None:
         listed = session.query(counts, labels=order, k=2, k_bar=3, places="all")
         assert found.labels == kept.labels == listed.labels == (labels[-1],)
     strategy = safeselect.partition_strategy(max_partitions=1, **cost)
-    near = strategy.terms.table.centre
-    assert len({strategy.keep_keyed(label, near) for label in labels}) == 1
+    assert len({strategy.keep_keyed(label, strategy.terms.table.centre) for label in labels}) == 1
 
 
 NUMBERS = st.one_of(

@@ -19,7 +19,7 @@ from safeselect.spec.sessions import Branch, draw, excess, sparse_vector
 RATE = NoiseRate(Fraction(1, 3))
 
 
-@pytest.mark.parametrize("margin", [Fraction(0), Fraction(3, 2)])
+@pytest.mark.parametrize("margin", [Fraction(0), Fraction(3, 2), Fraction(1034, 1000)])
 @pytest.mark.parametrize("cell", [Fraction(1), Fraction(3, 4)])
 def test_a_comparison_is_that_of_the_numbers(margin: Fraction, cell: Fraction) -> None:
     """Never a tie here, as continuous noise never has one: one has sevenths, the other thirds."""
