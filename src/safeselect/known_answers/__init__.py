@@ -6,7 +6,7 @@ A row has
             first step gave; one that begins with "ledger." is of the row's ledger.
     times   how often the steps are made on one tape; once where it is left out.
     vary    argument -> values: the last step again, with each.
-    needs   libraries, or "temporary files": the row is left out where one is missing.
+    needs   libraries, "temporary files" or "temporary ledgers": left out where one is missing.
     ledger  scope -> budget, of a ledger in memory; and their "neighbours".
     stated  mechanism, guarantee and parts of the releases, each kind once.
     told    by the name of a tape: what is released, below JSON, and how many bytes are asked for.
@@ -250,17 +250,13 @@ def _command(*words: object) -> Json:
     return code, re.findall(r"\S*\d\S*", out.read())
 
 
-def _entries(ledger: Any) -> Json:
-    return [_entry(record.content) for record in ledger.records()]
-
-
 _CALLS: dict[str, Callable[..., Any]] = {
     "made.file": _file,
     "made.command": _command,
     "made.witness": _witness,
     "made.size": len,
     "made.listed": list,
-    "made.entries": _entries,
+    "made.entries": lambda ledger: [_entry(record.content) for record in ledger.records()],
     "guarded": _guarded,
     "held.call": lambda held, name, *args, **words: (
         None if held is None else getattr(held, name)(*args, **words)
@@ -412,7 +408,7 @@ class _Run:
         self.told.asked = self.tape.asked
         if self.ledger is not None:
             self.told.asked = [self.tape.asked, self.tape.first]
-            made.append(_entries(self.ledger))
+            made.append(_CALLS["made.entries"](self.ledger))
         return self.told
 
     def _open(self, given: Mapping[str, Json]) -> None:
@@ -504,7 +500,9 @@ def _here(which: str) -> dict[str, dict[str, Json]]:
 
 
 def _is_here(need: str) -> bool:
-    with suppress(OSError):  # no folder is writable
+    with suppress(OSError, SafeSelectError):  # no folder is writable, or its disk fits no ledger
+        if need == "temporary ledgers":
+            return bool(_public("ledger.stores.file.check_file_system")(Path(gettempdir()), warn=0))
         return bool(gettempdir() if need == "temporary files" else find_spec(need))
     return False
 
