@@ -88,8 +88,8 @@ class Prepared(_One):
 
 @final
 class PermuteAndFlip(Prepared):
-    """A form of `permute_and_flip` that reads its parameters once and can then be called many
-    times.
+    """A prepared version of `permute_and_flip`, which reads the parameters once and can then be
+    called many times.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -116,8 +116,8 @@ class PermuteAndFlip(Prepared):
 
 @final
 class ExponentialMechanism(Prepared):
-    """A form of `exponential_mechanism` that reads its parameters once and can then be called many
-    times.
+    """A prepared version of `exponential_mechanism`, which reads the parameters once and can then
+    be called many times.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -135,8 +135,8 @@ class ExponentialMechanism(Prepared):
 
 @final
 class ExponentialMechanismBase2(_One):
-    """A form of `exponential_mechanism_base2` that reads its parameters once and can then be called
-    many times.
+    """A prepared version of `exponential_mechanism_base2`, which reads the parameters once and can
+    then be called many times.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -179,8 +179,8 @@ class ExponentialMechanismBase2(_One):
 
 @final
 class ReportNoisyMax(_One):
-    """A form of `report_noisy_max` that reads its parameters once and can then be called many
-    times.
+    """A prepared version of `report_noisy_max`, which reads the parameters once and can then be
+    called many times.
 
     Each call `mechanism(scores, labels=None)` is one release.
 
@@ -223,7 +223,8 @@ class ReportNoisyMax(_One):
 
 @final
 class TopKMechanism(_Planned):
-    """A form of `top_k` that reads its parameters once and can then be called many times.
+    """A prepared version of `top_k`, which reads the parameters once and can then be called many
+    times.
 
     Each call `mechanism(scores, labels=None)` releases k candidates.
 

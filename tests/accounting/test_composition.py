@@ -43,7 +43,7 @@ def test_without_delta_the_strongest_kind_that_is_proved():
     assert mixed.guarantee.rho == Fraction(1, 10) + BoundedRange(1).zcdp.rho
     both = compose([ApproximateDP(1, "0.1"), ApproximateDP(2, "0.2"), PureDP(1)])
     assert both.guarantee == ApproximateDP(4, 1 - Fraction(9, 10) * Fraction(8, 10))
-    with pytest.raises(ParameterError, match="requires delta="):
+    with pytest.raises(ParameterError, match="guarantees, pass delta="):
         compose([ApproximateDP(1, "0.1"), ZeroConcentratedDP(1)])
 
 

@@ -207,7 +207,7 @@ def test_it_is_prepared_twice_signed_approved_and_witnessed(server: Server, tmp_
     record = next(iter(ledger.records())).content
     assert record["signer"]["public_key"] == read_key(str(setup.key)).public_key.hex()
     assert record["approvers"]["keys"] == setup.content["approvers"]
-    with pytest.raises(ParameterError, match="sign every new scope"):
+    with pytest.raises(ParameterError, match="sign new scopes"):
         ledger.reopen("visits", reason="x")
     releases.close()
     renewed.close()

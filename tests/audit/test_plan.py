@@ -111,7 +111,7 @@ LESS, NO_SUCH = (
     weaker("GaussianDP", "mu_squared"),
     "measure_discrete_gaussian/1 cannot have this guarantee",
 )
-EQUAL, RUNS = weaker("GaussianDP", "mu_squared", "1/4"), "best_of cannot have a PureDP guarantee"
+EQUAL, RUNS = weaker("GaussianDP", "mu_squared", "1/4"), "best_of cannot guarantee PureDP"
 DRAWS = {
     "draws that nobody made": (agreed(cheap_draws), "draws is 1 x", SELECTED, True),
     "a bounded range of permute-and-flip": (agreed(bounded_range), RANGE, SELECTED, True),

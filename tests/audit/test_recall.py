@@ -150,10 +150,10 @@ def test_what_holds_of_repeated_runs_is_what_holds_of_one() -> None:
 WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda each: each.update(schema="safeselect.advisory/2"), "the schema of an advisory must be"),
     (lambda each: each.pop("summary"), "this is not an advisory"),
-    (lambda each: each.update(summary=7), "is unknown, is empty or has the wrong"),
-    (lambda each: each.update(more="x"), "is unknown, is empty or has the wrong"),
-    (lambda each: each.update(affects=[]), "is unknown, is empty or has the wrong"),
-    (lambda each: each.update(affects=[{"law": {"is": ["x"]}}]), "records have no such field"),
+    (lambda each: each.update(summary=7), "is unknown, empty or of the wrong"),
+    (lambda each: each.update(more="x"), "is unknown, empty or of the wrong"),
+    (lambda each: each.update(affects=[]), "is unknown, empty or of the wrong"),
+    (lambda each: each.update(affects=[{"law": {"is": ["x"]}}]), "records have no field 'law'"),
     (lambda each: each.update(affects=[{"mechanism": {}}]), "tests nothing"),
     (lambda each: each.update(affects=[{"mechanism": {"like": "x"}}]), "unknown operator: 'like'"),
     (lambda each: each.update(affects=[{"mechanism": {"is": "x"}}]), "must list strings"),
@@ -163,11 +163,11 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda each: each.update(affects=["x"]), "this is not an advisory"),
     (
         lambda each: each.update(restated={"epsilon": "2"}),
-        "unknown rule for restating a guarantee: 'epsilon': '2'",
+        "the rule 'epsilon' with value '2' cannot restate a guarantee",
     ),
     (
         lambda each: each.update(restated={"type": "Perfect"}),
-        "unknown rule for restating a guarantee: 'type': 'Perfect'",
+        "the rule 'type' with value 'Perfect' cannot restate a guarantee",
     ),
     (lambda each: each.update(restated="some"), "this is not an advisory"),
 ]

@@ -55,5 +55,5 @@ def test_refining_narrows_and_never_moves(name):
 
 
 def test_a_rational_base_is_refused_rather_than_misread():
-    with pytest.raises(ParameterError, match="must have the base e"):
+    with pytest.raises(ParameterError, match="must have base e"):
         enclosed_noise("laplace", NoiseRate(Fraction(1), Fraction(1, 2)), 96, Tape(1))

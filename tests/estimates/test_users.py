@@ -161,9 +161,9 @@ def test_a_lead_decides_between_two_as_often_as_told(epsilon, delta, mechanism):
 
 def test_best_needs_to_know_for_which_epsilon():
     plans = explain_groups(5, ["0.5", 1], "1e-7", groups=2, groups_per_user=1)
-    with pytest.raises(ParameterError, match="several epsilons are compared"):
+    with pytest.raises(ParameterError, match="the table has several epsilons"):
         plans.best()
-    with pytest.raises(ParameterError, match="one of those compared, got"):
+    with pytest.raises(ParameterError, match="epsilon must be a value in the table, got"):
         plans.best(2)
 
 

@@ -186,7 +186,7 @@ def test_too_long_a_text_is_not_kept():
 @pytest.mark.parametrize(
     ("value", "least", "most", "limit", "message"),
     [
-        ("x", 1, 5, "", "k must be an integer, got 'x' (str); for example 3"),
+        ("x", 1, 5, "", "k must be an integer such as 3, got 'x' (str)"),
         (0, 1, 5, "", "k must be between 1 and 5, got 0 (int)"),
         (6, 1, 5, "n", "k must be between 1 and 5, got 6 (int); 5 is n"),
         (1, 1, 0, "", "k must be between 1 and 0, which is impossible, got 1 (int)"),

@@ -101,7 +101,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({}, "a budget must have either epsilon or rho, each with or without delta; got none"),
     ({"delta": "1e-6"}, "got delta"),
     ({"epsilon": 1, "rho": 1}, "got epsilon, rho"),
-    ({"epsilon": LONGEST + 1}, "epsilon must be a fraction of integers of at most 1024 bits"),
+    ({"epsilon": LONGEST + 1}, "epsilon must be a ratio of integers with at most 1024 bits"),
     ({"epsilon": 1, "own_delta": "1e-6"}, "own_delta requires delta and must be at most delta"),
     ({**MILLIONTH, "own_delta": "2e-6"}, "own_delta requires delta and must be at most delta"),
     ({**MILLIONTH, "own_delta": -1}, "own_delta must be at least zero"),
@@ -120,7 +120,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": 1, "blocks": [7]}, "a block must be a string"),
     (
         {"epsilon": 1, "blocks": ["a", "a"]},
-        "blocks must be at most 10000 distinct names without '/'",
+        "blocks must list at most 10000 distinct names without '/'",
     ),
     ({"epsilon": 1, "blocks": ["a/b"]}, "distinct names without '/'"),
     ({"epsilon": 1, "blocks": [str(n) for n in range(10_001)]}, "at most 10000"),
@@ -137,8 +137,8 @@ WRONG += [
     ({**MONTHLY, "blocks": blocks}, r"requires two months, as in blocks=")
     for blocks in ([], ["2026-01"], ["2026-01", "2026-13"], ["2026-01"] * 3, ["26-01", "26-02"])
 ] + [
-    ({**MONTHLY, "blocks": ["2026-02", "2026-01"]}, "the months must be in order and fewer than "),
-    ({**MONTHLY, "blocks": ["0001-01", "9999-01"]}, "the months must be in order and fewer than "),
+    ({**MONTHLY, "blocks": ["2026-02", "2026-01"]}, "the months must be in order and span"),
+    ({**MONTHLY, "blocks": ["0001-01", "9999-01"]}, "the months must be in order and span"),
 ]
 
 
@@ -154,7 +154,7 @@ def test_what_is_above_a_ceiling_or_no_rise_is_refused() -> None:
         with pytest.raises(ParameterError, match="above the ceiling of this scope"):
             low.at(limit, Fraction(value))
     for limit, value in (("epsilon", 1), ("delta", Fraction(1, 10**7)), ("rho", 1), ("unit", 1)):
-        with pytest.raises(ParameterError, match=f"this budget has no {limit} below {value} that"):
+        with pytest.raises(ParameterError, match=f"{limit}, or its {limit} is not below {value}$"):
             low.at(limit, Fraction(value))
     with pytest.raises(ParameterError, match=r"\(none\); open another scope"):
         made(epsilon=1).at("epsilon", Fraction(2))

@@ -94,7 +94,7 @@ def test_a_block_without_a_release_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"guarantee": 1}, "guarantee must be a guarantee of safeselect"),
+        ({"guarantee": 1}, "guarantee must be a safeselect guarantee"),
         ({"mechanism": "laplace"}, "mechanism must name a library and a law"),
         ({"mechanism": "opendp/a b"}, "mechanism must name a library and a law"),
         ({"mechanism": None}, "mechanism must be a string"),

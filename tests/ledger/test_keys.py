@@ -148,7 +148,7 @@ def test_a_proposed_key_is_taken_by_rotate_alone(tmp_path: Path) -> None:
     """The new key signs the record of the change, so `enact` cannot write it, and says who can."""
     ledger = made(tmp_path / "l")
     proposal, head = proposed(ledger, NEW), ledger.head
-    with pytest.raises(ParameterError, match=r"pass the approvals to rotate\(key, approvals\)"):
+    with pytest.raises(ParameterError, match=r"call rotate\(key, approvals\) instead"):
         ledger.enact(proposal, signed(proposal, ANN, BEN))
     assert ledger.head == head
     ledger.rotate(NEW, signed(proposal, ANN, BEN))
@@ -254,7 +254,7 @@ FORGED: list[tuple[Any, Any, str]] = [
     *((signed_as(kind), NEW, "not signed by the key that") for kind in ("approval", "record", "")),
     (approved(), NEW, "not signed by the key that it replaces"),
     (approved(ANN, BEN, ledger="0" * 32), NEW, "is for another change"),
-    (lambda record: record.update(approvals=[{}]), NEW, "has approvals with a handover, or"),
+    (lambda record: record.update(approvals=[{}]), NEW, "has approvals, but also a handover, or"),
 ]
 
 

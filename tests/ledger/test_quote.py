@@ -169,11 +169,11 @@ def test_a_function_that_charges_nothing_is_told_so() -> None:
         lambda there: PureDP(1),
         lambda there: safeselect.permute_and_flip([1, 2], epsilon=1, sensitivity=1),
     ):
-        with pytest.raises(ParameterError, match="must call a mechanism with its argument as"):
+        with pytest.raises(ParameterError, match="must pass its argument to a mechanism as"):
             ledger.balance("a").fits(wrong)
     # Its own ledger would be charged for real: what was handed over was not used.
     own = new(":memory:", epsilon=1)
-    with pytest.raises(ParameterError, match="must call a mechanism with its argument as"):
+    with pytest.raises(ParameterError, match="must pass its argument to a mechanism as"):
         ledger.balance("a").fits(lambda there: ASKED["release"](scope(own)))
     assert ledger.balance("a").spent == dict.fromkeys(ledger.balance("a").budget.terms.names, 0)
 

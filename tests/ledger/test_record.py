@@ -140,22 +140,22 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
     spelled = json.loads(json.dumps(was).replace("1/3", "2/6"))
     wrong, fields, order = (
         "is a charge that the budget of its scope does not allow",
-        "the fields of its kind",
+        "other fields than its kind",
         "follow",
     )
     for place, changes, said in [
         (charged, charges(charge=zero, after=zero), wrong),
         (charged, charges(after=zero), "states a total that is not the sum"),
         (charged, charges(charge=minus, after=zero), "not a number"),
-        (charged, charges(charge={"epsilon": "1/3"}), "does not charge exactly the amounts"),
-        (charged, charges(charge=missing, after=missing), "does not charge exactly the amounts"),
-        (charged, charges(charge=was["charge"] | {"rho": "0"}), "not charge exactly the amounts"),
+        (charged, charges(charge={"epsilon": "1/3"}), "does not charge exactly the totals"),
+        (charged, charges(charge=missing, after=missing), "does not charge exactly the totals"),
+        (charged, charges(charge=was["charge"] | {"rho": "0"}), "not charge exactly the totals"),
         (charged, {"charges": [spelled]}, "canonical form"),
         (charged, charges(terms={}), fields),
-        (charged, charges(scope="b"), "does not charge exactly the amounts"),
+        (charged, charges(scope="b"), "does not charge exactly the totals"),
         (charged, charges(scope="c"), "a scope that does not exist"),
         (charged, {"charges": [was, was]}, "charges a scope twice"),
-        (charged, {"charges": []}, "does not charge a scope"),
+        (charged, {"charges": []}, "charges no scope"),
         (charged, {"charges": {"a": was}}, fields),
         (charged, {"kind": "scope"}, fields),
         (charged, {"kind": "refunded"}, "its kind is unknown"),
@@ -221,7 +221,7 @@ def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
         "5",
     ):
         with pytest.raises(
-            LedgerError, match=r"at most those reserved|the fields of its kind|contains a value"
+            LedgerError, match=r"up to the reserved|other fields than its kind|contains a value"
         ):
             check(forge(log, 3, spent=spent))
     check(forge(log, 3, spent={"outcomes": "0", "queries": "0"}))  # known to be false by nobody

@@ -131,12 +131,12 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
     ledger.reopen("a", reason="mended")
     whole = path.read_bytes()
     for changes, said in (
-        ({"limit": "epsilon"}, "raises a limit without approval, or one"),
+        ({"limit": "epsilon"}, "is not approved, or raises a limit that its"),
         ({"scope": "b"}, "raises a limit of a scope that does not exist"),
         ({"approvals": ["x"]}, "has approvals, but requires none"),
-        ({"after": "1"}, "does not raise max_refusals from its value"),
-        ({"before": "7"}, "does not raise max_refusals from its value"),
-        ({"caps": {"epsilon": "9"}}, "does not raise max_refusals from its value"),
+        ({"after": "1"}, "does not raise the current max_refusals"),
+        ({"before": "7"}, "does not raise the current max_refusals"),
+        ({"caps": {"epsilon": "9"}}, "does not raise the current max_refusals"),
         ({"after": "10000000"}, "not an integer from 1 to"),
     ):
         path.write_bytes(whole)
@@ -188,9 +188,9 @@ def test_file_systems_that_are_not_known_to_be_good_are_refused(
     there = Ledger.open(path) if path.exists() else new(path, epsilon=1)
     opened = scope(Ledger.open(path))
     monkeypatch.setattr(file, "file_system", lambda _: kind)
-    with pytest.raises(LedgerError, match=f"of type {kind}, because its locks"):
+    with pytest.raises(LedgerError, match=f"of type {kind}, because locks or fsync"):
         opened.pay(pure())
-    with pytest.raises(LedgerError, match=f"of type {kind}, because its locks"):
+    with pytest.raises(LedgerError, match=f"of type {kind}, because locks or fsync"):
         new(tmp_path / "new.ledger")
     assert there.check().count == 2  # it may be read
 
@@ -207,9 +207,9 @@ def test_file_systems_that_pass_away_are_warned_of_and_refused_when_hardened(
         warnings.simplefilter("error")
         scope(made).pay(pure())
     monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
-    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids this"):
+    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids such a place"):
         scope(Ledger.open(tmp_path / "budget.ledger")).pay(pure())
-    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids this"):
+    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids such a place"):
         new(tmp_path / "new.ledger")
     assert not (tmp_path / "new.ledger").exists()
 

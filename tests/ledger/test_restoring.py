@@ -283,7 +283,7 @@ def test_lines_of_another_ledger_or_short_of_a_head_write_nothing(tmp_path: Path
     before = old.read_bytes()
     new(tmp_path / "other")
     foreign = (tmp_path / "other").read_bytes().splitlines(keepends=True)
-    with pytest.raises(LedgerDamaged, match=r"of the ledger$"):
+    with pytest.raises(LedgerDamaged, match=r"from the ledger's line$"):
         append(old, foreign)
     with pytest.raises(LedgerRolledBack, match="before the published head"):
         append(old, lines[:6], head=head)

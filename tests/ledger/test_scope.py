@@ -88,7 +88,7 @@ def test_what_cannot_be_joined(tmp_path: Path) -> None:
     ):
         with pytest.raises(ParameterError, match="twice"):
             join()
-    with pytest.raises(ParameterError, match="the same ledger object"):
+    with pytest.raises(ParameterError, match="must share one ledger object"):
         a & named(again, "analyst")[0]
     with pytest.raises(ParameterError, match="the same purpose"):
         a & named(ledger, "analyst", purpose="another")[0]

@@ -170,7 +170,7 @@ def test_records_whose_writers_died_are_kept_before_they_are_told(
 
 def test_each_ledger_has_a_witness_of_its_own(tmp_path: Path) -> None:
     _, kept = made(tmp_path / "l")
-    with pytest.raises(LedgerError, match="the witness already has a ledger"):
+    with pytest.raises(LedgerError, match="the witness already holds the head of a ledger"):
         Ledger.create(tmp_path / "m", BUDGETS, witness=kept)
     assert not (tmp_path / "m").exists()
     Ledger.create(tmp_path / "m", BUDGETS)

@@ -187,7 +187,7 @@ def test_nothing_but_a_pickle_of_the_whole_shows_the_seed() -> None:
     ("counts", "message"),
     [
         (Counts({}, places="all", max_contributions=4), "capped at 4"),
-        (Counts({}, places=5, max_contributions=1), "which counts are the 5 largest"),
+        (Counts({}, places=5, max_contributions=1), "the choice of the 5 largest counts"),
         (Counts({}, "all", max_contributions=1, unit="one house"), "one house"),
     ],
 )

@@ -285,11 +285,11 @@ REFUSED: dict[str, list[str]] = {
         for grid in ("0", "-1", "True", "'0,5'", "float('nan')", "[1]", "1 << 5000", "'1/0'")
     ],
     "pass one rate": ["variance_ratio(noise='laplace', measured_rate=1)"],
-    "gap per measurement (2), or one less, got 0": [
+    "gap per measurement (2) or one fewer; got 0": [
         "estimate_fixed_from_gaps([1, 2], [], variance_ratio=1)",
         "estimate_from_gaps([1, 2], [], **GAP)",
     ],
-    "gap per measurement (1), or one less": ["intervals_from_gaps([1], [1, 2], **GAP)"],
+    "gap per measurement (1) or one fewer": ["intervals_from_gaps([1], [1, 2], **GAP)"],
     "one gap for each measurement": ["estimate_from_answers([1], [], **GAP)"],
     "must not be negative": [
         "estimate_from_answers([1], [-SECRET], **GAP)",
@@ -317,7 +317,7 @@ REFUSED: dict[str, list[str]] = {
     "pass lowest and highest, the ends of the grid": [
         "quantile([SECRET], **{**GRID, 'lowest': None})"
     ],
-    "or both numbers, got 9 (int) as highest": ["quantile([SECRET], **{**GRID, 'lowest': DAY})"],
+    "or two numbers, got 9 (int) as highest": ["quantile([SECRET], **{**GRID, 'lowest': DAY})"],
     "for times, use": ["quantile([SECRET], **{**GRID, 'lowest': NOON, 'highest': DAY})"],
     "step must be greater than zero": ["quantile([SECRET], **{**GRID, 'step': 0})"],
     "whole number of days": [

@@ -90,7 +90,7 @@ class Static:
 def test_other_things_are_refused_with_a_helpful_sentence(value, words):
     with pytest.raises(ParameterError, match=words) as caught:
         resolve(value)
-    assert "Omit source for the default" in str(caught.value)
+    assert "Omit source to use the default" in str(caught.value)
     assert "0x" not in str(caught.value)
 
 

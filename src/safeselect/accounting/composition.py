@@ -137,7 +137,7 @@ def compose(
 def compose_delta(
     guarantees: Iterable[Accounted], epsilon: Number, precision: Number = "1e-6"
 ) -> Composition:
-    """Return the smallest proved delta of several releases together for a given epsilon, and the
+    """Return the smallest delta proved for several releases together at a given epsilon, and the
     theorem that proves it.
 
     This is `compose` for a given epsilon. `lower` of the result is a lower bound on delta. The
@@ -160,7 +160,7 @@ def compose_delta(
     listed = [*deltas, *([(found.value, 1)] if found.value else [])]
     whole = sum_of_deltas(listed) if found.value < 1 else Fraction(1)
     if whole >= 1:
-        raise ParameterError(f"no delta below 1 is proved at epsilon {at}; use a larger epsilon")
+        raise ParameterError(f"no delta below 1 is proved for epsilon {at}; use a larger epsilon")
     guarantee = ApproximateDP(at, whole) if whole else PureDP(at)
     return Composition(guarantee, found.theorem, found.order, found.lower)
 
@@ -174,7 +174,7 @@ def calibrate(
     rho: Number | None = None,
     precision: Number | None = None,
 ) -> Fraction:
-    """Return the epsilon (nearly the largest possible) of each of k draws that share a total cost.
+    """Return nearly the largest epsilon that each of k draws can have within a total cost.
 
     Use `BoundedRange` for draws of the exponential mechanism, `LaplaceDominated` for
     permute-and-flip and noisy maxima, and `PureDP` for all others. The draws may be adaptive. The
@@ -272,7 +272,7 @@ def _plain(parts: _Counted) -> Composition:
     rhos = [(g.zcdp.rho, count) for g, count in plain if not isinstance(g, ApproximateDP)]
     if deltas:
         raise ParameterError(
-            "composing ApproximateDP with ZeroConcentratedDP or GaussianDP parts requires delta="
+            "to compose ApproximateDP with ZeroConcentratedDP or GaussianDP guarantees, pass delta="
         )
     return Composition(ZeroConcentratedDP(total(rhos)), CONCENTRATED)
 

@@ -109,7 +109,8 @@ def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
-    """The privacy losses of an integer that is released with discrete Laplace noise.
+    """The distribution of the privacy loss of an integer that is released with discrete Laplace
+    noise.
 
     The integer changes by at most `shift` between neighbours. The probability of noise x is
     proportional to e**(-epsilon * |x|).
@@ -174,7 +175,8 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """The privacy losses of an integer that is released with discrete Gaussian noise.
+    """The distribution of the privacy loss of an integer that is released with discrete Gaussian
+    noise.
 
     The integer changes by at most `shift` between neighbours. The probability of noise x is
     proportional to e**(-x**2 / (2 * sigma2)).
@@ -253,7 +255,7 @@ class DiscreteGaussian:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse:
-    """The privacy losses of randomized response with n possible answers.
+    """The distribution of the privacy loss of randomized response with n possible answers.
 
     With probability p, the answer is uniformly random. Otherwise it is the true answer.
 

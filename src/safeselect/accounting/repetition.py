@@ -156,7 +156,7 @@ class Repeated(Repetition):
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
         """Return an upper bound on the logarithm of a moment of the best run's likelihood ratio,
-        given the same logarithm, `one`, for a single run.
+        given `one`, the corresponding logarithm for a single run.
 
         The moment is the mean of the ratio to the power a - 1, and a = 1 + excess. The bound
         is one + excess * shift + ln E[K].
@@ -239,7 +239,7 @@ class PoissonRepeated(Repetition):
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
         """Return an upper bound on the logarithm of a moment of the best run's likelihood ratio,
-        given the same logarithm, `one`, for a single run.
+        given `one`, the corresponding logarithm for a single run.
 
         The moment is the mean of the ratio to the power a - 1, and a = 1 + excess. The bound
         is ln(P(K = 0) + mean * e**s), where s is `one` plus a correction.

@@ -86,7 +86,8 @@ def _kept(deltas: Counted) -> Fraction:
     kept = product if units is None else Fraction(units, 1 << _GRID)
     if not kept:
         raise ParameterError(
-            "the total delta of the ApproximateDP parts, rounded up, is 1, so nothing is guaranteed"
+            "the total delta, rounded up, is 1, so nothing is guaranteed; compose guarantees with "
+            "smaller deltas"
         )
     return kept
 

@@ -181,7 +181,7 @@ def quantile(
     """
     shares = [rational(each, "quant", zero=True) for each in _each(quant)]
     if not shares or max(shares) > 1:
-        raise ParameterError("quant must be one or more numbers from 0 to 1, percent from 0 to 100")
+        raise ParameterError("pass numbers from 0 to 1 as quant, or from 0 to 100 as percent")
     rows, shape = _rows(array, axis, keepdims)
     ends = _bounds(bounds, len(rows), len(shape))
     total = rational(number(epsilon), "epsilon")
@@ -255,7 +255,7 @@ def _each(given: object) -> list[object]:
 def _rows(array: object, axis: object, keepdims: bool) -> tuple[Rows, tuple[int, ...]]:
     """The values of each output as a row, and the shape of all outputs."""
     if isinstance(array, np.ma.MaskedArray):
-        raise ParameterError("array must not be masked; use, for example, array.compressed()")
+        raise ParameterError("array must not be masked; pass, for example, array.compressed()")
     values = array_of(array)
     given = range(values.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
     try:
@@ -267,7 +267,7 @@ def _rows(array: object, axis: object, keepdims: bool) -> tuple[Rows, tuple[int,
             f"{values.ndim}; got {describe(axis)}"
         ) from None
     if not prod(shape):
-        raise ParameterError("array must not be empty in a dimension that axis leaves")
+        raise ParameterError("array must have an entry along each dimension that is not in axis")
     last = np.moveaxis(values, over, range(-len(over), 0))
     return last.reshape(prod(shape), values.size // prod(shape)), shape
 
@@ -283,8 +283,8 @@ def _bounds(bounds: object, count: int, dimensions: int) -> list[tuple[Fraction,
     sizes = {1, count} if dimensions == 1 else {1}
     if len(lowest) not in sizes or len(highest) not in sizes:
         raise ParameterError(
-            "each end of bounds must be one number or, if axis leaves one dimension, one number "
-            "for each output"
+            "each end of bounds must be one number or, if the result has one dimension, one number "
+            "for each entry of the result"
         )
     pairs = [(lowest[place % len(lowest)], highest[place % len(highest)]) for place in range(count)]
     if any(low >= high for low, high in pairs):
@@ -298,7 +298,5 @@ def _accountant(given: object) -> Any:
     if module is not None:
         return module.BudgetAccountant.load_default(given)
     if given is not None:
-        raise ParameterError(
-            f"accountant must be a diffprivlib BudgetAccountant, got {describe(given)}"
-        )
+        raise ParameterError(f"accountant must be a BudgetAccountant, got {describe(given)}")
     return None

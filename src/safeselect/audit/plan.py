@@ -95,7 +95,7 @@ class Stated:
     def flag(self, name: str) -> bool:
         """A parameter that is "yes" or "no"."""
         if self.text(name) not in ("yes", "no"):
-            raise ParameterError(f"{name} must be 'yes' or 'no'")
+            raise ParameterError(f"the parameter {name} must be 'yes' or 'no'")
         return self.text(name) == "yes"
 
     def copied(self, *names: str) -> dict[str, str]:
@@ -197,7 +197,7 @@ def _of_measurement(stated: Stated) -> Plan:
     norm = "sensitivity_l1" if law == "discrete_laplace" else "sensitivity_l2_squared"
     change = rational(stated.text(norm), norm)
     if not isinstance(whole, (PureDP, ZeroConcentratedDP, GaussianDP)):
-        raise ParameterError(f"{release.mechanism} cannot have a {type(whole).__name__} guarantee")
+        raise ParameterError(f"{release.mechanism} cannot guarantee {type(whole).__name__}")
     return _charged(stated, Law.of(whole, change).charge(stated.whole("values")))
 
 
@@ -228,7 +228,7 @@ def _of_runs(stated: Stated) -> Plan:
     stated.flag("minimize")
     kinds: Mapping[str, Any] = {"best_of": Repeated, "best_of_poisson": PoissonRepeated}
     if not isinstance(whole, kinds.get(stated.name, PureDP)):
-        raise ParameterError(f"{stated.name} cannot have a {type(whole).__name__} guarantee")
+        raise ParameterError(f"{stated.name} cannot guarantee {type(whole).__name__}")
     if stated.name == "first_above":
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
         base = stated.text("base").partition(" ")[0]

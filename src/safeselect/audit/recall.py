@@ -93,7 +93,7 @@ def read_advisory(text: str) -> Advisory:
         affects, how = content.pop("affects"), content.pop("restated")
         content.pop("references", None)
         if content or not affects or not all(type(each) is str for each in texts.values()):
-            raise InputError("a field of the advisory is unknown, is empty or has the wrong type")
+            raise InputError("a field of the advisory is unknown, empty or of the wrong type")
         conditions = [{name: _test(name, each[name]) for name in each} for each in affects]
         restated = None if how == "none" else {name: _how(name, how[name]) for name in how}
     except SafeSelectError:
@@ -105,7 +105,7 @@ def read_advisory(text: str) -> Advisory:
 
 def _test(name: str, test: _Test) -> _Test:
     if not _FIELDS.fullmatch(name) or not test.keys() - {"absent"}:
-        raise InputError(f"the condition on {name!r} tests nothing, or records have no such field")
+        raise InputError(f"records have no field {name!r}, or the condition on it tests nothing")
     if unknown := test.keys() - _WORDS.keys():
         raise InputError(f"the condition on {name!r} has an unknown operator: {min(unknown)!r}")
     return {word: _WORDS[word][0](value) for word, value in test.items()}
@@ -115,7 +115,7 @@ def _how(name: str, value: object) -> Fraction | str:
     if name in _FACTORS or name == "delta_plus":
         return rational(value, name)
     if name != "type" or value not in _TYPES:
-        raise InputError(f"unknown rule for restating a guarantee: {name!r}: {value!r}")
+        raise InputError(f"the rule {name!r} with value {value!r} cannot restate a guarantee")
     return str(value)
 
 

@@ -88,8 +88,8 @@ RELEASE  file with a release in JSON format, including its receipt
 --certificate-key HEX hex  public Ed25519 key that verifies a signed certificate
 --public-key HEX hex  public Ed25519 key of a signed ledger, as published by its owner
 --by TEXT  name of the auditor, shown in the HTML or JSON output
---html  print an HTML page with the verdict, the budget and what the audit cannot show
-| --json  print the information of the HTML page in JSON format
+--html  print an HTML page with the verdict, the budget and the limits of the audit
+| --json  print the information from the HTML page in JSON format
 """),
     _run,
     """\

@@ -30,7 +30,7 @@ from safeselect.ledger import Balance
 EXAMPLE = declare("""
 -n N integer  number of candidates in the example (default: 10 times K, but at least 100)
 --gap G  difference between the scores of the K best candidates and the scores of the others
---sensitivity S  largest change of any one score (if neither this option nor --range is passed: 1,
+--sensitivity S  largest change in any one score (if neither this option nor --range is passed: 1,
     and --monotonic is assumed)
 | --range R  largest difference between the changes of two scores; replaces --sensitivity
 --monotonic  assume that no two scores move in opposite directions between neighbouring data sets
@@ -48,9 +48,9 @@ GROUPS = declare("""
 PER_USER = declare("--keys-per-user M integer  compare both noise laws for users with M items each")
 BUDGETED = (
     declare("""
-FILE optional  ledger; omit it if you pass --budget
---scope NAME  name of the scope in the ledger whose remaining budget is used
---budget NUMBER several  budget, without a ledger: EPSILON [DELTA [OWN_DELTA]], as for ledger create
+FILE optional  ledger; omit FILE if you pass --budget
+--scope NAME  name of the scope in FILE; the plan uses the scope's remaining budget
+--budget NUMBER several  plan for a new budget, not for a scope: EPSILON [DELTA [OWN_DELTA]]
 each release
 --k-bar N integer  assume an unknown domain, and consider only the N items with the most users
 """)
@@ -116,13 +116,13 @@ EXPLAIN = Command(
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "compute the lead in users that an item must have in order to be released by safeselect top-k",
+    "compute by how many users an item must lead in order to be released by safeselect top-k",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "compare values of the top-k option --max-groups by the lead in users that an item must have",
+    "show by how many users an item must lead for each value of the top-k option --max-groups",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )

@@ -31,16 +31,16 @@ PUBLIC_KEYS = declare("""
 """)
 SHOWN = PUBLIC_KEYS + declare("""
 --html  print a detailed HTML page for an auditor
-| --json  print the information of the HTML page in JSON format
+| --json  print the information from the HTML page in JSON format
 """)
-REASON = declare("--reason TEXT required  reason for the change, which the record states")
+REASON = declare("--reason TEXT required  reason for the change, stated in the record")
 LINES = declare("LINES optional =-  file with the lines to add, or - for standard input")
 BUDGET = declare("""
 --unit UNIT required  unit of privacy, such as person
 --neighbours NAME required  definition of neighbours: add_remove, replace_one or your own words
 --epsilon E  limit on the total epsilon of all releases in the scope
 --delta D  limit on the total delta of all releases in the scope
---own-delta D  part of delta for releases that have a delta (default: a quarter; with --rho, all)
+--own-delta D  part of delta for releases with a delta (default: a quarter of it; with --rho, all)
 --rho R  limit on the total rho (zCDP) of all releases in the scope; replaces --epsilon
 """)
 CEILING = declare("--ceiling N  largest epsilon or rho to which approvers may raise the limit")
@@ -48,7 +48,7 @@ APPROVERS = declare("""
 --approver HEX hex repeated  public Ed25519 key of an approver; repeat the option for each approver
 --approvals-needed N integer  number of approvers who must sign a change (default: all)
 """)
-WITHIN = declare("--within N integer =1000  records until the proposal expires (default: 1000)")
+WITHIN = declare("--within N integer =1000  expire a proposal after N more records (default: 1000)")
 LIMIT = declare("""
 --limit {epsilon,delta,rho} required  limit to raise
 --to N required  new value

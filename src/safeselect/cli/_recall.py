@@ -70,8 +70,9 @@ RECALL = Command(
     ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
-Changes no ledger, and works offline with files. A release is listed as possibly affected if its
-record does not show whether it is affected. The exit code is 3 if any release is listed.
+Does not change any ledger, and works offline if the ledgers are files. If a record does not show
+whether its release is affected, the release is listed as possibly affected. The exit code is 3 if
+any release is listed.
 
 For example: safeselect ledger recall advisory.json budget.db
 """,
@@ -82,7 +83,8 @@ CORRECT = Command(
     ADVISORY + FILE + KEY + HEAD,
     _correct,
     """\
-The totals do not change. A signed ledger requires --key; in PostgreSQL, only the owner can do this.
+The totals do not change. A signed ledger requires --key. Only the owner of a ledger in PostgreSQL
+can add the record.
 
 For example: safeselect ledger correct advisory.json budget.db
 """,
@@ -93,8 +95,8 @@ ADVISORIES = Command(
     declare("ADVISORY several  files with advisories, such as docs/advisories/*.json"),
     _list,
     """\
-Works offline, with files such as those in docs/advisories. The exit code is 3 if any of these
-advisories affects at least some releases made with the installed version.
+Works offline on files such as those in docs/advisories. The exit code is 3 if any of the advisories
+affects releases made with the installed version.
 
 For example: safeselect advisories docs/advisories/*.json
 """,

@@ -53,12 +53,12 @@ MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)}
     (default: depends on whether --delta or --rho is passed)
 """)
-COUNTER = declare("--rows N integer  public number of rows in FILE; warns if --delta exceeds 1/N")
+COUNTER = declare("--rows N integer  public number of rows in FILE, to warn if --delta exceeds 1/N")
 FORM = declare("""
 input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)
 --encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  CSV encoding; Windows programs often write cp1252
---ids {text,numbers}  compare user ids as text, or as integers (ignoring blanks, leading zeros, .0)
+--ids {text,numbers}  compare user ids as text, or as integers (without blanks, leading zeros or .0)
 --missing WORD repeated  treat WORD, such as "n/a", as a missing value
 --decimal MARK =.  decimal mark: . or , (default: .)
 --thousands MARK  thousands separator, such as "." (default: none)
@@ -73,7 +73,7 @@ COLUMNS = declare("""
 --item COL required  column that contains the items, which are the candidates
 --user COL required  column that identifies the user of each row
 """)
-HOW_MANY = declare("-k K integer required  number of items to release (unknown domain: at most K)")
+HOW_MANY = declare("-k K integer required  release K items, or at most K in an unknown domain")
 UNKNOWN = declare("""
 unknown domain
 --k-bar N integer  consider only the N items with the most users (default: 10 times K)
@@ -106,7 +106,7 @@ RANKED = declare("""
 --score COL required  column that contains the scores
 """)
 SENSITIVITY = declare("""
---sensitivity S required  largest change of any one score when one unit is added, removed or changed
+--sensitivity S required  largest change in any one score when one unit is added, removed or changed
 --monotonic  assert that adding a unit never moves scores in opposite directions; halves the noise
 --minimize  prefer small scores
 """)
@@ -135,7 +135,7 @@ POINTS = declare("""
 --neighbours {add_remove,replace_one} =add_remove  how two neighbouring tables differ
 """)
 MEASURED = declare("""
---epsilon E required  total privacy cost of discrete Laplace noise; requires --sensitivity-l1
+--epsilon E required  total privacy cost with discrete Laplace noise; requires --sensitivity-l1
 | --rho R  total privacy cost in zCDP; requires --sensitivity-l2-squared
 | --mu M  total privacy cost in Gaussian differential privacy; requires --sensitivity-l2-squared
 --sensitivity-l1 S required  largest sum of the absolute changes in all values when one unit is
@@ -345,8 +345,8 @@ LOOK = Command(
     (*FILE, *LOOKED, *JSON, *FORM),
     _look,
     """\
-Prints how user ids, numbers, dates and missing values are written, and which options read them. A
-release does not choose these options itself; without --ids, it compares ids as written.
+Prints how user ids, numbers, dates and missing values are written, and suggests options for reading
+them. No release chooses these options itself; without --ids, it compares ids as written.
 
 For example: safeselect look trips.csv --user rider
 """,

@@ -43,8 +43,8 @@ SQL = Command(
     OPTIONS,
     _run,
     """\
-Run this statement and the one that --check prints, and pass the rows of both to Counts.from_rows.
-The statement compares text by its bytes, whatever the collation.
+Run the printed statement and the one that --check prints. Then pass the rows of both to
+Counts.from_rows. The statement compares text byte by byte, whatever the collation.
 
 For example: safeselect sql --dialect postgres --table trips --item city --user rider --places 101
 """,

@@ -116,7 +116,7 @@ def _ranked(
 def _check(n: int, need: int) -> None:
     if not 1 <= need <= n:
         raise ParameterError(
-            f"k must be from 1 to the number of candidates ({n}), or to {n - 1} with gaps"
+            f"k must be at least 1 and at most {n}, the number of candidates, or {n - 1} with gaps"
         )
 
 

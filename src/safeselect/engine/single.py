@@ -38,7 +38,7 @@ class InvertedNoise:
 
     def __init__(self, law: Law, noise_rate: NoiseRate, digits: int, bits: Bits) -> None:
         if noise_rate.base is not None:
-            raise ParameterError("the noise rate must have the base e")
+            raise ParameterError("noise_rate must have base e; create it without base=")
         self._law, self._rate, self._digits = law, noise_rate.rate, digits
         self._v = bits.take(digits)
         self._found: tuple[int, int, tuple[int, int]] | None = None

@@ -78,7 +78,7 @@ def expected_error(
     plan = asked.calibrate_in_order(mechanism, count)
     missed = _missed(plan, size, distance / asked.reading.step)
     if missed is None:
-        raise ParameterError("n and k are too large for an exact expectation; use smaller values")
+        raise ParameterError("n and k are too large for an exact result; use smaller values")
     return missed * distance
 
 

@@ -92,7 +92,7 @@ def estimate_from_threshold(
     gap_grid: Number | None = None,
 ) -> Fraction:
     """Return an estimate of a value for which a session answered "above", computed from a
-    measurement, the threshold and the gap of the answer.
+    measurement, the threshold and the gap of this answer.
 
     It is the average of the measurement and threshold + gap, weighted by inverse variances.
 
@@ -129,7 +129,8 @@ def estimate_from_threshold(
 
 
 def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Fraction:
-    """Return the variance of the noise in a selection, divided by that of a Laplace measurement.
+    """Return the variance of the noise in a selection, divided by the variance of the noise in a
+    Laplace measurement.
 
     For `estimate_fixed_from_gaps`, with half of the cost spent on the selection and half on
     measuring k counts, it is 1/2 (exponential) or 1 (Laplace) if monotonic, and 2 or 4 if not.
@@ -159,7 +160,8 @@ def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Frac
 
 
 def error_ratio(k: object, variance_ratio: Number) -> Fraction:
-    """Return the variance of a linear estimate from gaps, divided by that of a measurement alone.
+    """Return the variance of a linear estimate from gaps, divided by the variance of a measurement
+    alone.
 
     It is (1 + k lambda) / (k + k lambda), where lambda = variance_ratio (Ding et al. 2023,
     Corollary 1).
@@ -175,7 +177,8 @@ def error_ratio(k: object, variance_ratio: Number) -> Fraction:
 
 
 def threshold_error_ratio(variance_ratio: Number) -> Fraction:
-    """Return the variance of an estimate from a threshold, divided by that of a measurement alone.
+    """Return the variance of an estimate from a threshold, divided by the variance of a measurement
+    alone.
 
     It is rho / (1 + rho), where rho = variance_ratio.
 
@@ -207,7 +210,7 @@ def read_winners(
         raise ParameterError("measurements must not be empty")
     between = [centred(gap, gap_grid) for gap in read_released_list(gaps, "gaps")]
     if len(between) not in (k - 1, k):
-        raise ParameterError(f"pass one gap per measurement ({k}), or one less, got {len(between)}")
+        raise ParameterError(f"pass one gap per measurement ({k}) or one fewer; got {len(between)}")
     return measured, between
 
 

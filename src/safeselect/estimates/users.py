@@ -120,10 +120,10 @@ class Plans:
         """
         asked = {plan.epsilon for plan in self.plans}
         if epsilon is None and len(asked) > 1:
-            raise ParameterError("several epsilons are compared; call best(epsilon=...)")
+            raise ParameterError("the table has several epsilons; pass one: best(epsilon=...)")
         chosen = min(asked) if epsilon is None else rational(epsilon, "epsilon")
         if chosen not in asked:
-            raise ParameterError(f"epsilon must be one of those compared, got {describe(epsilon)}")
+            raise ParameterError(f"epsilon must be a value in the table, got {describe(epsilon)}")
         return _best(plan for plan in self.plans if plan.epsilon == chosen)
 
     def to_dict(self) -> dict[str, Column]:
@@ -175,8 +175,8 @@ def explain_items(
     with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans:
-    """Return the lead in users that an item must have in order to be released with probability
-    0.95, for each given epsilon.
+    """Return by how many users an item must lead in order to be released with probability 0.95, for
+    each given epsilon.
 
     This is the lead over the item in place k_bar + 1, or over 0 if there is no such item.
 
@@ -327,7 +327,7 @@ def _both_laws(epsilons: Iterable[Number], delta: Number, shares: Mapping[int, F
                     tried.append(Plan(total.epsilon, users, noise=noise, max_partitions=cap))
             plans += [_best(tried)] if tried else []
     if not plans:
-        raise ParameterError("at this cost, neither noise law keeps a key; use a larger epsilon")
+        raise ParameterError("at this cost, neither noise law can keep a key; use a larger epsilon")
     return Plans(
         f"keys, users as stated: {_listed(shares)}, delta = {rounded_text(totals[0].delta)}",
         tuple(plans),

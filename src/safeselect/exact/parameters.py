@@ -114,9 +114,7 @@ def integer(value: object, name: str, *, minimum: int, maximum: int, limit: str 
     kind = type(value)
     if issubclass(kind, _NO_NUMBERS) or not issubclass(kind, (int, np.integer)):
         example = min(max(3, minimum), maximum)
-        raise ParameterError(
-            f"{name} must be an integer, got {describe(value)}; for example {example}"
-        )
+        raise ParameterError(f"{name} must be an integer such as {example}, got {describe(value)}")
     number: int = plain(value)
     if not minimum <= number <= maximum:
         limits = f"between {minimum} and {maximum}" + ", which is impossible" * (maximum < minimum)
@@ -176,7 +174,7 @@ def _read(value: Any, name: str) -> Fraction:
         _check_size(number, name)
         return Fraction(*ratio_of(number))
     raise ParameterError(
-        f"{name} must be an int, Fraction, Decimal, float or a string such as '1/3' or '0.1', "
+        f"{name} must be an int, Fraction, Decimal or float, or a string such as '1/3' or '0.1', "
         f"got {describe(value)}"
     )
 

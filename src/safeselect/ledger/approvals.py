@@ -58,9 +58,7 @@ def check_budget(name: object, budget: object) -> None:
     written = budget.neighbours
     meant = _KNOWN.get("".join(filter(str.isalpha, written.casefold())), written)
     if meant != written:
-        raise ParameterError(
-            f"neighbours={written!r} is not a known relation; use neighbours={meant!r}"
-        )
+        raise ParameterError(f"neighbours={written!r} is misspelled; use neighbours={meant!r}")
 
 
 def raised(
@@ -132,7 +130,7 @@ def unapproved(decide: Decide) -> Decide:
     def decided(checker: Checker) -> Written:
         if checker.approvers is not None:
             raise ParameterError(
-                "approvers must sign every new scope and every raised limit; use ledger.propose"
+                "approvers must sign new scopes, raised limits and reopenings; use ledger.propose"
             )
         return decide(checker)
 
@@ -164,8 +162,8 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
             since, _ = (content.pop(name, "") for name in ("since", "until"))
             if content.get("ledger") != checker.ledger or since != checker.changed:
                 raise ParameterError(
-                    "the proposal is for another ledger, or the scopes, limits or keys of its "
-                    "ledger have changed since; make a new proposal"
+                    "the proposal is for another ledger, or the scopes, limits or keys have "
+                    "changed since it was made; make a new proposal"
                 )
             approvers.check(content, since, signed, checker.count, "the proposal")
             kind = content.pop("kind", "")
@@ -173,7 +171,7 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
         except LedgerDamaged as error:
             raise ParameterError(str(error)) from None
         if kind == "key":  # the record is signed by the new key, which is not here
-            raise ParameterError("to replace the key, pass the approvals to rotate(key, approvals)")
+            raise ParameterError("to replace the key, call rotate(key, approvals) instead")
         return kind, {**content, "approvals": signed}
 
     book.write(decide)

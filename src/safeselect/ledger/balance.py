@@ -163,7 +163,7 @@ class Budget:
                 the ceiling.
         """
         if value <= self.terms.limits.get(limit, value):
-            raise ParameterError(f"this budget has no {limit} below {value} that could be raised")
+            raise ParameterError(f"this budget has no {limit}, or its {limit} is not below {value}")
         if value > self.ceiling.get(limit, Fraction(0)):
             said = exact_text(self.ceiling[limit]) if limit in self.ceiling else "none"
             raise ParameterError(
@@ -410,7 +410,7 @@ def _read_blocks(blocks: object, per: object, unit: str) -> tuple[str, ...]:
     if per != "":
         raise ParameterError(f"per must be 'month', got {describe(per)}")
     if len(set(names)) != len(names) or len(names) > _MOST_BLOCKS or any("/" in x for x in names):
-        raise ParameterError(f"blocks must be at most {_MOST_BLOCKS} distinct names without '/'")
+        raise ParameterError(f"blocks must list at most {_MOST_BLOCKS} distinct names without '/'")
     return names
 
 
@@ -425,7 +425,7 @@ def _months(ends: tuple[str, ...], unit: str) -> tuple[str, ...]:
         raise ParameterError("per='month' requires two months, as in blocks=('2026-01', '2026-12')")
     first, last = (int(each[:4]) * 12 + int(each[5:]) - 1 for each in ends)
     if not 0 <= last - first < _MOST_BLOCKS:
-        raise ParameterError(f"the months must be in order and fewer than {_MOST_BLOCKS} apart")
+        raise ParameterError(f"the months must be in order and span at most {_MOST_BLOCKS} months")
     return tuple(f"{each // 12:04}-{each % 12 + 1:02}" for each in range(first, last + 1))
 
 
@@ -437,7 +437,7 @@ def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
 def _read(value: object, name: str, *, zero: bool = False) -> Fraction:
     number = rational(value, name, below=1 if "delta" in name else None, zero=zero)
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > BITS:
-        raise ParameterError(f"{name} must be a fraction of integers of at most {BITS} bits")
+        raise ParameterError(f"{name} must be a ratio of integers with at most {BITS} bits each")
     return number
 
 
@@ -635,7 +635,7 @@ def charged(balance: Balance | None, charge: Fields, where: str) -> Balance:
         raise LedgerDamaged(f"{where} charges a scope that does not exist")
     cost = read_numbers(charge["charge"], where)
     if cost.keys() != balance.spent.keys():
-        raise LedgerDamaged(f"{where} does not charge exactly the amounts that its budget adds up")
+        raise LedgerDamaged(f"{where} does not charge exactly the totals that its scope limits")
     after = add(balance.spent, cost)
     # An exact number has one spelling, so texts differ exactly where numbers do.
     if charge["after"] != exact_texts(after):
@@ -699,11 +699,11 @@ def raised(
         after = read_limit(record["after"], where)
         is_raised = record["before"] == str(balance.max_refusals) and not record["caps"]
         if not is_raised or after <= balance.max_refusals:
-            raise LedgerDamaged(f"{where} has caps, or does not raise max_refusals from its value")
+            raise LedgerDamaged(f"{where} has caps, or does not raise the current max_refusals")
         return {record["scope"]: replace(balance, max_refusals=after)}
     terms = balance.budget.terms.limits
     if not is_approved or limit not in terms:
-        raise LedgerDamaged(f"{where} raises a limit without approval, or one that its scope lacks")
+        raise LedgerDamaged(f"{where} is not approved, or raises a limit that its scope lacks")
     new = read_numbers({limit: record["after"]}, where)[limit]
     if record["before"] != exact_text(terms[limit]):
         raise LedgerDamaged(f"{where} does not raise the limit from its current value")

@@ -420,7 +420,7 @@ class Book:
     def make(self, id_: str, first: Sequence[Written]) -> None:
         """Write the first records: the ledger's, and one for each scope."""
         if self._witness is not None and self._witness.ask() is not None:
-            raise LedgerError("the witness already has a ledger; use another witness")
+            raise LedgerError("the witness already holds the head of a ledger; use another witness")
 
         def work(journal: Journal) -> Known:
             known = Known(Checker(self.public_keys))
@@ -448,7 +448,7 @@ class Book:
         self._published = head
         if self._witness is not None and self._witness.ask() is None and head is None:
             # Nothing would tell the ledger from any older copy.
-            raise LedgerError("the witness has no head yet; pass head= on its first use")
+            raise LedgerError("the witness has no head yet; pass head= when you open the ledger")
         self._turn.take(self._look)
 
     def reported(self, event: Event, work: Callable[[], T]) -> T:

@@ -84,9 +84,13 @@ class Terms:
         if self.epsilon is None and self.own_delta != self.delta:
             raise ParameterError("with rho, own_delta must equal delta")
         if len(self.weights) != len(self.excesses) or bool(self.excesses) != (self.rest > 0):
-            raise ParameterError("pass a weight per order, and orders exactly if own_delta < delta")
+            raise ParameterError(
+                "pass one weight per order, and pass orders if and only if own_delta < delta"
+            )
         if any(each <= 0 for each in self.excesses + self.weights) or sum(self.weights) > 1:
-            raise ParameterError("orders must exceed 1; weights must be positive, their sum <= 1")
+            raise ParameterError(
+                "orders must exceed 1, and weights must be positive and add up to at most 1"
+            )
         if len(set(self.excesses)) != len(self.excesses):
             raise ParameterError("the orders of a budget must be distinct")
 

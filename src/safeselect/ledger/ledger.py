@@ -242,7 +242,7 @@ class Ledger:
         return Proposals(self._book)
 
     def enact(self, proposal: Proposal, approvals: Iterable[Mapping[str, str]]) -> None:
-        """Record a change that enough approvers have signed.
+        """Record a change that the required number of approvers have signed.
 
         Args:
             proposal: the proposal, or `Proposal(text)`.

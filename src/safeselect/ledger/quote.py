@@ -59,4 +59,4 @@ def quoted(asked: object, unit: str, neighbours: str) -> tuple[AnyGuarantee, Vie
         cast("Callable[[Quote], object]", asked)(Quote(unit, neighbours))
     except _Told as told:
         return told.charge.guarantee, told.charge.parts
-    raise ParameterError("the function must call a mechanism with its argument as ledger=")
+    raise ParameterError("the function must pass its argument to a mechanism as ledger=")

@@ -415,7 +415,7 @@ def read_record(body: str, where: str, *, is_ours: bool = False) -> Fields:
 
 def _check_form(found: Fields, forms: list[_Types], where: str) -> None:
     if type(found) is not dict or {name: type(value) for name, value in found.items()} not in forms:
-        raise LedgerDamaged(f"{where} does not have the fields of its kind, or a type is wrong")
+        raise LedgerDamaged(f"{where} has other fields than its kind, or a field of the wrong type")
 
 
 def _check_charged(record: Fields, where: str) -> None:
@@ -427,7 +427,7 @@ def _check_charged(record: Fields, where: str) -> None:
         if not all(map(BARE_HEAD.fullmatch, record["request"].values())):
             raise LedgerDamaged(f"{where} identifies a request by a value that is not a hash")
     if not record["charges"]:
-        raise LedgerDamaged(f"{where} does not charge a scope")
+        raise LedgerDamaged(f"{where} charges no scope")
     for charge in record["charges"]:
         _check_form(charge, _CHARGE, where)
     if not _NONCE.fullmatch(record["nonce"]):
@@ -444,7 +444,7 @@ def _check_texts(record: Fields, body: str, where: str) -> None:
     if "\\" not in body and "\x7f" not in body:
         return  # ASCII, and nothing in it is escaped
     if not all(str(each).isprintable() for each in _leaves(record)):
-        raise LedgerDamaged(f"{where} has unprintable text")
+        raise LedgerDamaged(f"{where} contains unprintable text")
 
 
 _SIGNATURE = ',"signature":"'

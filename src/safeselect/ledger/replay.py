@@ -120,7 +120,7 @@ def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
     used = read_numbers(spent, where)
     there = read_numbers({name: reserved.get(name) for name in spent}, where)
     if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):
-        raise LedgerDamaged(f"{where} must state used amounts: integers, at most those reserved")
+        raise LedgerDamaged(f"{where} must state used amounts: integers up to the reserved amounts")
 
 
 Outcome = Literal["released", "settled", "aborted"]
@@ -209,7 +209,9 @@ class Keys:
         self._check_pinned(public, where)
         if approvals:
             if handover or approvers is None:
-                raise LedgerDamaged(f"{where} has approvals with a handover, or without approvers")
+                raise LedgerDamaged(
+                    f"{where} has approvals, but also a handover, or the ledger has no approvers"
+                )
             approvers.check(record, since, approvals, row.seq, where)
         elif not is_signed(self.signer["public_key"], handover_message(record), handover):
             raise LedgerDamaged(f"{where} is not signed by the key that it replaces")
@@ -329,8 +331,8 @@ class Checker:
         for name in self.scopes:
             if name.startswith(f"{scope}/"):
                 raise ParameterError(
-                    f"scope {scope!r} has a budget for each block or month; name the scope of each "
-                    f"that the release reads, such as {name!r}, and join several scopes with &"
+                    f"scope {scope!r} has a budget for each block or month; name each block or "
+                    f"month that the release reads, such as {name!r}, and join several with &"
                 )
         also = did_you_mean(scope, self.scopes)
         raise ParameterError(f"this ledger has no scope {scope!r}{also}")

@@ -107,7 +107,7 @@ def append(
         for row in each_row(journal):
             checker.check(row.body, row.hash, row.signature)
             if row.seq in given and given[row.seq]._replace(at=row.at) != row:
-                raise LedgerDamaged(f"the line of record {row.seq} differs from that of the ledger")
+                raise LedgerDamaged(f"the line of record {row.seq} differs from the ledger's line")
         if checker.signer and not public_keys:
             raise ParameterError("the ledger is signed; pass public_keys= to add lines")
         if given and min(given) > checker.count:

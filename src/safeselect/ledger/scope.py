@@ -437,7 +437,7 @@ def external_charge(
     """
     if not isinstance(guarantee, get_args(AnyGuarantee)):
         raise ParameterError(
-            "guarantee must be a guarantee of safeselect, such as PureDP(1), got "
+            "guarantee must be a safeselect guarantee, such as PureDP(1), got "
             f"{describe(guarantee)}"
         )
     name = text(mechanism, "mechanism")
@@ -491,11 +491,9 @@ class Scope:
             return NotImplemented
         twice = [name for name in self.names if name in other.names]
         if twice:
-            raise ParameterError(f"one call would charge scope {twice[0]!r} twice")
+            raise ParameterError(f"one call would charge scope {twice[0]!r} twice; join it once")
         if self.book is not other.book:
-            raise ParameterError(
-                "scopes that are charged together must belong to the same ledger object"
-            )
+            raise ParameterError("scopes that are charged together must share one ledger object")
         if (self.unit, self.neighbours) != (other.unit, other.neighbours):
             raise ParameterError(
                 "scopes that are charged together must have the same unit and neighbours; "

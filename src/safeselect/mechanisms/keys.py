@@ -149,11 +149,11 @@ def keep_table(epsilon: Fraction, delta: Fraction, *, with_counts: bool) -> Keep
         ParameterError: epsilon is so small that a table of 2**20 rows is too short, or above 2**14.
     """
     if epsilon > _MOST_EPSILON:
-        raise ParameterError(f"epsilon for each key must be at most {_MOST_EPSILON}")
+        raise ParameterError(f"the epsilon for each key must be at most {_MOST_EPSILON}")
     if 2 * crossing(epsilon, delta) > MOST_ROWS - 4:
         raise ParameterError(
-            "epsilon for each key is so small that only keys with over half a million users would "
-            "be kept; use a larger epsilon or a smaller max_partitions"
+            "the epsilon for each key is so small that only keys with over half a million users "
+            "would be kept; use a larger epsilon or a smaller max_partitions"
         )
     bits = _PLACES + (-(-delta.denominator // delta.numerator)).bit_length()
     lowered = 0
@@ -167,7 +167,7 @@ def keep_table(epsilon: Fraction, delta: Fraction, *, with_counts: bool) -> Keep
     centre = _centre(chances, bits, growth, most - lowered)
     table = KeepTable(bits, growth, most, tuple(chances), centre)
     if not table.keeps_its_promise(with_counts=with_counts):
-        raise ParameterError("no noise table is certified for this epsilon and delta; use others")
+        raise ParameterError("no noise table is certified for this cost; change epsilon or delta")
     return table
 
 
@@ -723,8 +723,8 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     check_cap(counts, max_partitions, "max_partitions")
     if counts.places != "all":
         raise ParameterError(
-            f"which counts are the {counts.places} largest depends on all users; use "
-            "count_distinct_users(...), which counts the whole table"
+            f"the choice of the {counts.places} largest counts depends on all users; use "
+            "count_distinct_users(...) without places=, which counts the whole table"
         )
 
 

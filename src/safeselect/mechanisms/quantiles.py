@@ -212,8 +212,8 @@ def _proposed(width: Fraction, kind: type) -> str:
 def _ordinal(value: object, name: str) -> Fraction:
     if not isinstance(value, date) or isinstance(value, datetime):
         raise ParameterError(
-            f"both ends of a grid must be dates or both numbers, got {describe(value)} as {name}; "
-            "for times, use numbers, such as seconds"
+            f"the ends of a grid must be two dates or two numbers, got {describe(value)} as {name}"
+            "; for times, use numbers, such as seconds"
         )
     return Fraction(value.toordinal())
 

@@ -179,7 +179,7 @@ class CoveredScope:
         """
         if self._ended or generation() != self._born:
             raise ParameterError(
-                "the scope of a run is valid only until the run returns, in the same process; "
+                "the scope of a run is valid only until the run returns, and only in its process; "
                 "make all releases and session queries inside the run"
             )
 
@@ -224,8 +224,8 @@ class CoveredScope:
         self._broken = True
         raise ParameterError(
             f"with release {len(self._releases)}, {_said(guarantee)}, the run exceeds "
-            f"base={_said(self._base)}; the charge remains. As base, pass the total cost of all "
-            "releases of one run"
+            f"base={_said(self._base)}; the charge remains. Pass the total cost of all "
+            "releases of one run as base"
         )
 
 
@@ -381,8 +381,8 @@ def first_above(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
-    """Run a differentially private mechanism until a score reaches a threshold or a random stop
-    occurs, and release only a run that reached the threshold.
+    """Run a differentially private mechanism until a score reaches a threshold or the call stops at
+    random, and release only a run that reached the threshold.
 
     After each run that does not reach the threshold, the call ends without a result with
     probability gamma. Let Q be the law of one run, and p the probability that a run passes. Then a

@@ -308,8 +308,8 @@ def permute_and_flip_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate by permute-and-flip, and release the gap between its noisy score and the
-    next largest one.
+    """Use permute-and-flip to choose one candidate, and release the gap between its noisy score and
+    the next largest noisy score.
 
     The probability that r wins with a gap of at least g equals the probability that
     permute-and-flip chooses r if the score of r is lower by g.
@@ -362,8 +362,8 @@ def exponential_mechanism_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate by the exponential mechanism, and release the gap between its noisy
-    score and the next largest one.
+    """Use the exponential mechanism to choose one candidate, and release the gap between its noisy
+    score and the next largest noisy score.
 
     Candidate r wins with probability proportional to exp(rate * score r). Given the winner, rate *
     gap follows the logistic law with location rate * score r - ln(sum over j != r of exp(rate *
@@ -405,7 +405,7 @@ def report_noisy_max_with_gap(
     ledger: Scope | None = None,
 ) -> Selection[Label]:
     """Report the candidate with the largest noisy score, and the gap between this score and the
-    next largest one.
+    next largest noisy score.
 
     The value "exponential" names the *noise*: `noise="exponential"` is `permute_and_flip_with_gap`,
     and `noise="gumbel"` is `exponential_mechanism_with_gap`.
@@ -534,7 +534,7 @@ def top_k_with_gaps(
     ledger: Scope | None = None,
 ) -> TopK[Label]:
     """Choose the k candidates with the largest noisy scores, in order, and release the gap between
-    each of these scores and the next one.
+    each of these scores and the next largest noisy score.
 
     The noise is drawn once, with scale k R / epsilon. R is `range_`, or `sensitivity` if monotonic,
     or otherwise twice the `sensitivity`. Gap l is the l-th noisy score minus the next one. The last
@@ -588,7 +588,7 @@ def top_k_above(
     ledger: Scope | None = None,
 ) -> TopK[Label]:
     """Choose up to k candidates whose noisy scores are above a noisy threshold, and release the gap
-    between each of these scores and the next one (or the threshold).
+    between each of these scores and the larger of the next noisy score and the noisy threshold.
 
     The threshold counts as an additional score. All scores get independent, identically
     distributed, continuous noise of scale k R / epsilon. R is the `sensitivity` if monotonic, or
@@ -656,7 +656,7 @@ def select_many(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Batch[Label]:
-    """Choose one candidate, or k candidates, in each row of a matrix of scores.
+    """Choose one candidate, or k candidates, for each row of a matrix of scores.
 
     The draws of different rows are independent.
 

@@ -716,7 +716,8 @@ class SparseVector(Session):
 @final
 @sealed
 class AdaptiveSparseVector(Session):
-    """A session that tests values against a threshold and ends after k to 2k - 1 positive answers.
+    """A session that tests values against a threshold and ends after k to 2k - 1 "top" or "middle"
+    answers.
 
     The threshold gets noise X once, as in `SparseVector`. Let e1 = (1 - split) * epsilon / k and e2
     = e1 / 2. Each value gets two independent noises, of scale c sensitivity / e2 and c sensitivity

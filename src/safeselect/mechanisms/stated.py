@@ -25,7 +25,7 @@ _NAME = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedLaw(Planned):
-    """A mechanism of your own, with a guarantee that you state and the library does not prove.
+    """Your own mechanism, with a guarantee that you state and that the library does not prove.
 
     Pass it to `top_k(mechanism=...)`.
 
@@ -71,8 +71,8 @@ class StatedLaw(Planned):
         if not (is_named and self.promise in kinds and callable(self.choose)):
             given = ", ".join(map(describe, (self.name, self.promise, self.choose)))
             raise ParameterError(
-                "StatedLaw takes a name such as 'law/1', BoundedRange, LaplaceDominated or PureDP, "
-                f"and a function, got {given}"
+                "StatedLaw takes a name such as 'law/1', a class (BoundedRange, LaplaceDominated "
+                f"or PureDP) and a function, got {given}"
             )
 
     def planned(self, cost: PrivacyCost, range_: Fraction, step: Fraction, k: int) -> Calibration:

@@ -80,8 +80,8 @@ def members_of(value: object) -> Members:
         if well_typed and can_draw and not isinstance(value, type):
             return found
     raise ParameterError(
-        f"{_why_not(value)} Omit source for the default, or pass OpenSSLSource(), SystemSource() "
-        "or, for your own device, CallbackSource(function)."
+        f"{_why_not(value)} Omit source to use the default, or pass OpenSSLSource(), "
+        "SystemSource() or, for your own device, CallbackSource(function)."
     )
 
 

@@ -432,7 +432,7 @@ class TopK(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Groups(Release, Generic[Label]):
-    """A release of the candidates that were chosen in each group of a public list of groups.
+    """A release of the candidates that were chosen for each group in a public list of groups.
 
     All groups are in one release.
 
@@ -698,7 +698,7 @@ def from_json(written: str) -> Release:
 
 
 def json_schema(shape: type[Release]) -> dict[str, Any]:
-    """Return the JSON Schema of a class of releases, such as `TopK`.
+    """Return the JSON Schema for a class of releases, such as `TopK`.
 
     The schema (draft 2020-12) describes the output of `to_json`.
 

@@ -212,6 +212,6 @@ def _quoted(form: Dialect, name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ParameterError(
             f'a name must be text without ", `, \\ or control characters, got {describe(name)}; '
-            "make a view with plain names"
+            "create a view with plain names"
         )
     return f"{form.quote}{name}{form.quote}"

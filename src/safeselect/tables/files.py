@@ -340,7 +340,7 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
         rows = _PARQUET.format(file=literal(str(alias)))
         return Source(rows, f"{shown(file)} {failure}", shown(file), path=alias)
     if name.endswith(_WORKBOOKS):
-        raise InputError(f"{shown(file)} is a workbook; save it as 'CSV UTF-8' and use that file")
+        raise InputError(f"{shown(file)} is a workbook; save it as 'CSV UTF-8' and pass that file")
     if not name.endswith(_TABLES) and file != STANDARD_INPUT:
         raise InputError(f"{shown(file)} must end in .csv, .tsv, .csv.gz or .parquet")
     delimiter = form.delimiter or ("\t" if ".tsv" in name else ",")

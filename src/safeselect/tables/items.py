@@ -312,8 +312,8 @@ def top_items_by_group(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> results.Groups[str]:
-    """From a table, choose up to k items with many distinct users in each group of a public list of
-    groups.
+    """From a table, choose up to k items with many distinct users for each group in a public list
+    of groups.
 
     A user is counted in at most `max_groups` groups, which a fixed hash chooses. With 1, each group
     gets the whole budget, and a user of several groups counts in one of them. With more, users
@@ -397,7 +397,7 @@ def top_items_by_group(
         names = dict(zip(read_as, public, strict=True))
         items = {} if known is None else dict(zip(keyed.as_read(known), known, strict=True))
         if not public:
-            raise InputError("the table has no groups, but groups_are_public=True")
+            raise InputError("the table has no groups; pass a table with groups, or groups=[...]")
         stated_facts = max_groups, groups_per_user, len(public)
         if known is not None:
             cost = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)

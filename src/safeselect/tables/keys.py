@@ -80,7 +80,7 @@ def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") ->
     for place, label in enumerate(labels, 1):
         if "\r" in label:  # old Macs end lines so: one label would hold them all
             raise InputError(
-                f"line {place} of {shown(path)} contains a carriage return; end lines with \\n"
+                f"line {place} of {shown(path)} contains a carriage return; end each line with \\n"
             )
     return read_labels(labels, what)
 

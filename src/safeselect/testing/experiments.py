@@ -42,7 +42,7 @@ _ERROR = Fraction(1, 2**50)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
-    """The outcomes of many calls of a mechanism on the same scores. NOT PRIVATE.
+    """The outcomes of many calls to a mechanism with the same scores. NOT PRIVATE.
 
     Attributes:
         indices: int64 array with the position of each winner, or of shape (repetitions, k), best
@@ -56,7 +56,7 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probabilities:
-    """The probabilities of all outcomes of one call of a mechanism. NOT PRIVATE.
+    """The probabilities of all outcomes of one call to a mechanism. NOT PRIVATE.
 
     Attributes:
         indices: int64 array of the outcomes: the positions 0 to n - 1; or shape (m, k), all m

@@ -295,7 +295,7 @@ def test_no_open_and_close_of_the_file_takes_the_lock_away(path: Path) -> None:
             hashlib.sha256(path.read_bytes()).hexdigest()
             with path.open("rb") as file, pytest.raises(BlockingIOError):
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with pytest.raises(LedgerBusy, match="other processes locked the ledger"):
+            with pytest.raises(LedgerBusy, match="other processes kept the ledger"):
                 impatient.pay(pure())
 
     store.write(work)

@@ -177,7 +177,7 @@ def test_another_schema_is_left_alone(server: Server, store: PostgresStore) -> N
     with pytest.raises(LedgerError, match="does not exist or is another's"):
         Ledger.open(store)
     sql(server, f"CREATE TABLE {name}.format AS SELECT 2 AS version")
-    with pytest.raises(LedgerError, match="is not of format 1"):
+    with pytest.raises(LedgerError, match="does not have format 1"):
         Ledger.open(store)
     assert sql(server, f"SELECT count(*) FROM {name}.records") == [(0,)]  # noqa: S608
 

@@ -111,7 +111,7 @@ class TestData:
     def test_data_that_cannot_be_read_are_refused(self):
         with pytest.raises(ParameterError, match="replay cannot read this kind of data"):
             replay(len, object(), unit=None)
-        with pytest.raises(ParameterError, match="no table has rows and a column 'user'"):
+        with pytest.raises(ParameterError, match="no table with rows has a column 'user'"):
             replay(len, visits(), unit="user")
 
 

@@ -106,12 +106,12 @@ def check_file_system(path: Path, *, warn: bool) -> str:
         return kind
     if kind not in _PASSING:
         raise LedgerError(
-            f"a ledger cannot be stored on a file system of type {kind}, because its locks and "
-            "syncs might not work; use a local disk or PostgreSQL"
+            f"a ledger cannot be stored on a file system of type {kind}, because locks or "
+            "fsync might not work there; use a local disk or PostgreSQL"
         )
     said = f"the ledger is on a file system of type {kind}, so it can be lost with its budget"
     if require_production():
-        raise LedgerError(f"{said}; SAFESELECT_REQUIRE_PRODUCTION forbids this")
+        raise LedgerError(f"{said}; SAFESELECT_REQUIRE_PRODUCTION forbids such a place")
     if warn:
         warnings.warn(said, SafeSelectWarning, stacklevel=2)
     return kind
@@ -134,7 +134,7 @@ def check_modes(path: Path, *, is_new: bool = False) -> None:
     if file is not None and not stat.S_ISREG(file.st_mode):
         raise LedgerError(f"{str(path)!r} is not a ledger, because it is not a regular file")
     if file is not None and file.st_mode & stat.S_IWOTH:
-        raise LedgerError(f"all users can write to the ledger {str(path)!r}: run chmod o-w")
+        raise LedgerError(f"all users can write to the ledger {str(path)!r}: run chmod o-w on it")
     for folder in {path.parent, Path(os.path.realpath(path)).parent}:
         mode = os.stat(folder).st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
@@ -433,7 +433,7 @@ class FileStore:
             except BlockingIOError:
                 if time.monotonic_ns() > deadline:
                     raise LedgerBusy(
-                        f"other processes locked the ledger {self.name!r} for {self._wait} "
+                        f"other processes kept the ledger {self.name!r} locked for {self._wait} "
                         "seconds; nothing was charged, so try again"
                     ) from None
                 pause()

@@ -188,7 +188,7 @@ class Rows:
         where = f"in schema {self._schema} of PostgreSQL"
         if self._query is _ROWS:
             if not values or any(version != FORMAT for *_, version, _ in values):
-                raise LedgerError(f"the ledger {where} is not of format {FORMAT}")
+                raise LedgerError(f"the ledger {where} does not have format {FORMAT}")
             if not values[0][-1]:
                 raise LedgerError(f"the ledger {where} {_UNSAFE}")
         found = [Row(*row[:4]) for row in values if row[0] is not None]
@@ -305,7 +305,7 @@ class PostgresStore:
         pool: Connections | None = None,
     ) -> None:
         if (conninfo is None) == (pool is None):
-            raise ParameterError("pass either conninfo or pool=")
+            raise ParameterError("pass either conninfo or pool")
         if conninfo is not None and not isinstance(conninfo, str):
             raise ParameterError("conninfo must be a libpq connection string")
         if pool is not None and not isinstance(pool, Connections):
@@ -372,7 +372,7 @@ class PostgresStore:
             Rows(cursor, self._schema).rows(0, 1)
             # The server only warns of a grant that grants nothing.
             if cursor.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
-                raise LedgerError(f"only the owner of {self.name} can grant rights")
+                raise LedgerError(f"only the owner of {self.name} can grant privileges")
             schema = self._schema
             cursor.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
             cursor.execute(f"GRANT SELECT ON {schema}.records, {schema}.format TO {role}")

@@ -285,7 +285,7 @@ class Maker:
                 self.rows.setdefault(row.unit, []).append(row)
         if not self.rows:
             instead = "use unit=None if each row is a separate unit"
-            raise ParameterError(f"no table has rows and a column {describe(unit)}; {instead}")
+            raise ParameterError(f"no table with rows has a column {describe(unit)}; {instead}")
         self.units = sorted(self.rows, key=lambda each: (-len(self.rows[each]), repr(each)))
         self.mixed = self._mixed(self.units)
 
