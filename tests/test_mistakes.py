@@ -71,7 +71,7 @@ MISTAKES = {
     "permute_and_flip(votes, epsilon=1, range_=1, monotonic=True)": "range_= already covers",
     # --- how many
     "top_k(votes, k=4, epsilon=1, sensitivity=1)": "1 and 3, .* 3 is the number of candidates",
-    "top_k(votes, k=2.0, epsilon=1, sensitivity=1)": "must be an integer, .* for example 3",
+    "top_k(votes, k=2.0, epsilon=1, sensitivity=1)": "must be an integer such as 3, got 2.0",
     # --- randomness, budget, accounting
     "choose(votes, source=np.random.default_rng())": "type Generator .* Omit source",
     "choose(votes, source=42)": "source cannot be a seed, .* use safeselect.testing",
