@@ -127,8 +127,8 @@ def _check_arguments(function: object, name: object) -> None:
         )
     if name is not None and not (type(name) is str and _NAME.fullmatch(name)):
         raise ParameterError(
-            "name must consist of 1 to 64 ASCII letters, digits, '.', '_' or '-', and begin with a "
-            "letter or digit"
+            "name must be a string of 1 to 64 ASCII letters, digits, '.', '_' or '-' that begins "
+            "with a letter or digit"
         )
 
 
