@@ -138,7 +138,7 @@ def test_the_server_raises_up_to_the_ceiling_that_was_stated(place: Place) -> No
         ({"caps": []}, "no object of texts"),
         ({"reason": " x"}, "not of its form"),
         ({"limit": ["epsilon"]}, "a value is no text"),
-        ({"x": "y"}, "other fields than its kind"),
+        ({"x": "y"}, "the fields of its kind"),
     ):
         with refused(said):
             raised(**changes)

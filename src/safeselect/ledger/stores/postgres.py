@@ -271,7 +271,7 @@ _PROBLEMS = {
     "3F000": ("does not exist; create it with Ledger.create", False),
     "42P01": ("does not exist or is another's; use Ledger.create with a new schema", False),
     "42P06": ("already exists; open it", False),
-    **dict.fromkeys(("42703", "42883"), (f"is not of format {FORMAT}", False)),
+    **dict.fromkeys(("42703", "42883"), (f"does not have format {FORMAT}", False)),
     "23": ("rejected a row that contradicts earlier rows", False),
     "P0001": ("rejected a row that contradicts earlier rows", False),
     "SL": (_UNSAFE, False),
