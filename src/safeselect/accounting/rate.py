@@ -65,8 +65,7 @@ def _composed(
     if count == 1:
         return draw.approximate(delta).epsilon
     tails = (equal_pure(draw.epsilon, count), OPTIMAL_EQUAL) if count <= MOST_EQUAL else None
-    known = known_bounds([(draw, count)], delta, tails)
-    return min(bound.value for bound in known)
+    return min(bound.value for bound in known_bounds([(draw, count)], delta, tails))
 
 
 def _within_the_quick_bound(

@@ -13,12 +13,13 @@ A row has
 
 {"$name": [...]} in a step stands for an input of `_FORMS`; {"$own": [...]} for what a run has: its
 ledger, tape and bits, what its steps made, and texts of their errors.  A call is one of `_CALLS`,
-or a name of the package with its modules.  Tapes are SHAKE-256 of the row's name and the tape's;
-inputs come from NumPy's frozen `RandomState`.  So an answer is the same alone, in any order, and
-whatever the source's hash is: hashes, clocks, nonces and salts are left out.  The command draws
-from the system's source, with an epsilon at which the noise is 0 but with probability 2**-1000.
-Of an error the class is compared and, where a row asks, how many texts there are: one is the same
-for all private input.
+or a name of the package with its modules; $call takes a full name, and with builtins.eval an
+expression of Python that is written in the row.  Tapes are SHAKE-256 of the row's name and the
+tape's; inputs come from NumPy's frozen `RandomState`.  So an answer is the same alone, in any
+order, and whatever the source's hash is: hashes, clocks, nonces and salts are left out.  The
+command draws from the system's source, with an epsilon at which the noise is 0 but with probability
+2**-1000. Of an error the class is compared and, where a row asks, how many texts there are: one is
+the same for all private input.
 """
 
 from __future__ import annotations

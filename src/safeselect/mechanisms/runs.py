@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import Any, Generic, NoReturn, TypeVar, final
+from typing import Any, Generic, NoReturn, TypeVar, final, get_args
 
 from safeselect.accounting.moments import Base
 from safeselect.accounting.repetition import AnyGuarantee, PoissonRepeated, Repeated
@@ -237,7 +237,7 @@ def _covers(base: Base, releases: list[tuple[AnyGuarantee, _Parts]]) -> bool:
             isinstance(each, kinds) and each.epsilon <= base.epsilon for each, _ in releases
         )
     name, cap = ("epsilon", base.epsilon) if isinstance(base, PureDP) else ("rho", base.rho)
-    if not cap:
+    if not cap or not all(isinstance(each, get_args(AnyGuarantee)) for each, _ in releases):
         return False
     terms = Terms(epsilon=cap) if name == "epsilon" else Terms(rho=cap)
     prices = [price(terms, guarantee, parts) for guarantee, parts in releases]

@@ -335,10 +335,10 @@ def plan_counts(
     Returns:
         The bottom's offset above the (k_bar + 1)-th count, the noise, and both for records.
     """
-    each = total.epsilon / contributions
+    noise_rate = NoiseRate(each := total.epsilon / contributions)  # first: it refuses far rates
     offset = 1 + laplace_offset(each, total.delta, min(k_bar, contributions))
     said = {"noise_rate": exact_text(each), "offset": str(offset), "k_bar": str(k_bar)}
-    return offset, NoiseRate(each), said | count_noise(each).as_parameters()
+    return offset, noise_rate, said | count_noise(each).as_parameters()
 
 
 def odds(delta: Fraction) -> Fraction:

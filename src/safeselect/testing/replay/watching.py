@@ -10,6 +10,7 @@ memory; a pipeline that writes files writes them in every run.
 from __future__ import annotations
 
 import io
+import random
 import sys
 import threading
 from collections import Counter
@@ -21,6 +22,8 @@ from pathlib import Path
 from traceback import walk_stack, walk_tb
 from types import FrameType
 from unittest.mock import patch
+
+import numpy as np
 
 from safeselect.errors import ParameterError
 from safeselect.ledger.book import Book
@@ -36,7 +39,7 @@ from safeselect.testing.replay.worlds import Foreign
 from safeselect.testing.sources import DeterministicSource
 
 _OURS, _PYTHON = Path(__file__).parents[2], Path(threading.__file__).parent
-_INSTALLED = Path(str(sys.modules["numpy"].__file__)).parents[1]
+_INSTALLED = Path(str(np.__file__)).parents[1]
 _LIBRARIES = ("<frozen", *map(str, (_OURS, _PYTHON, _INSTALLED)))  # no files of the caller's
 
 _STRAYED = "a release in another thread would be real, because replay watches one thread"
@@ -232,7 +235,7 @@ class Watch:
         method(bits, DeterministicSource(seed, i_understand_this_is_not_private=True), piece=piece)
 
     def _event(self, public: Foreign, scope: Foreign, session: object = None) -> Foreign:
-        public |= {"scope": f"{scope.name}, {scope.neighbours}"} if scope else {}
+        public |= {"scope": f"{scope.name}, {scope.neighbours}"} if isinstance(scope, Scope) else {}
         texts = {name: str(value) for name, value in public.items()}
         line = next(iter(_lines(walk_stack(None))), "a library")
         return self._run.begin(Event((texts["mechanism"], line), texts, session))
@@ -335,12 +338,11 @@ class Watch:
 @contextmanager
 def _seeded() -> Iterator[None]:
     """Give the two global generators, which pipelines use, one state; no noise comes of them."""
-    generators: list[Foreign] = [sys.modules.get(name) for name in ("random", "numpy.random")]
     with ExitStack() as stack:
-        for each in filter(None, generators):
-            state = each.getstate if hasattr(each, "getstate") else each.get_state
-            stack.callback(getattr(each, state.__name__.replace("get", "set", 1)), state())
-            each.seed(0)
+        stack.callback(random.setstate, random.getstate())
+        stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002
         yield
 
 

@@ -118,7 +118,8 @@ class Table:
         self.rows = [Row(number, unit, row) for unit, row in zip(units, form.rows, strict=True)]
         own = [row for row, unit in zip(cells, units, strict=True) if unit is not None]
         self.columns = {each: [row.get(each) for row in own] for each in names}
-        names = [each for each in names if each != self.unit and own]
+        # A column that some rows lack is left alone.
+        names = sorted({*names}.intersection(*own) - {self.unit}, key=names.index) if own else []
         texts = {each: [*map(repr, self.columns[each])] for each in names}
         units = [each for each in units if each is not None]
 
@@ -398,8 +399,8 @@ class Maker:
         unit = self.units[0]
         for number, table in enumerate(self.tables):
             for column in table.plain:
-                known = {each for each in table.columns[column] if each == each}
-                cells = sorted(each for each in known if isinstance(each, _NUMBERS))
+                numbers = (each for each in table.columns[column] if isinstance(each, _NUMBERS))
+                cells = sorted({each for each in numbers if each == each})
                 far = [(cells[max(len(cells) // 8, 1)], cells[-1])] if len(cells) >= _FEW else []
                 for others, own in (*far, *(each[::-1] for each in far)):
                     cell = number, column, others, True
