@@ -44,7 +44,7 @@ _ASKED = {
     "pay_what_you_get": "Which items have the largest counts, query after query? The set of "
     "items is private too.",
     "partition": "Which keys have enough users to be shown?",
-    "measure": "About how large are these {values} numbers?",
+    "measure": "About how large is each measured number ({values} in all)?",
     "quantile": "Between {lowest} and {highest}, about where are the quantiles {quantiles} of the "
     "values?",
     "best_of": "Which of many private runs has the best score?",

@@ -20,7 +20,7 @@ from safeselect.release.results import Batch, Release, Selection, TopK
 _Stated = Mapping[str, str]
 _ENDS: tuple[Callable[[str], Any], ...] = (int, Fraction, Decimal, date.fromisoformat)
 _FOUND = "unknown_domain_top_k_", "pay_what_you_get_", "select_partitions"
-_SET = "top_k_laplace"
+_SETS = "top_k_laplace", "select_partitions"
 
 
 def wrong_output(release: Release, plan: Plan) -> str | None:
@@ -37,8 +37,8 @@ def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
             yield f"It has {len(labels)} labels, but {k} were charged."
         yield from _rows([labels], _places(release), k, stated)
         yield from _gaps(release, stated)
-        if isinstance(release, TopK) and release.ordered is release.mechanism.startswith(_SET):
-            yield "Its order does not match its mechanism."
+    if isinstance(release, TopK) and release.ordered is release.mechanism.startswith(_SETS):
+        yield "Its order does not match its mechanism."
     if isinstance(release, Batch):
         yield from _batch(release, k, stated)
     if release.mechanism.startswith("unknown_domain_"):
@@ -49,6 +49,8 @@ def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
         yield from _found(release.labels, release.counts, None, plan)
     if release.mechanism.startswith("measure_") and stated["values"] != str(len(release.values)):
         yield "Its number of values differs from its parameters."
+    if isinstance(release, results.Numbers) and _repeats(release.labels or ()):
+        yield "It names a value twice."
     if release.mechanism.startswith("quantile"):
         yield from _points(release, stated)
     if release.mechanism.startswith(("best_of", "first_above")):

@@ -245,7 +245,8 @@ def _action(
 ) -> Command:
     proposed = "propose " if run is _propose else ""
     about = f"For example: safeselect ledger {proposed}{name} budget.db{example}\n"
-    return Command(name, purpose, (*FILE, *own, *HEAD), run, about)
+    head = () if run is _create else HEAD  # a new ledger has none yet
+    return Command(name, purpose, (*FILE, *own, *head), run, about)
 
 
 OPENED = SCOPE + BUDGET + CEILING

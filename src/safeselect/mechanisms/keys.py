@@ -192,8 +192,7 @@ def _floor(delta: Fraction, bits: int) -> int:
 def _growth(epsilon: Fraction, bits: int) -> int:
     """e**epsilon, rounded down: the lower end of an enclosure."""
     # e**epsilon has fewer than 3/2 epsilon + 1 bits before the point.
-    precision = bits + int(3 * epsilon // 2) + 64
-    return Interval.of(epsilon, precision).exp().scaled(bits)[0]
+    return Interval.of(epsilon, bits + int(3 * epsilon // 2) + 64).exp().scaled(bits)[0]
 
 
 def _rows(size: int, growth: int, delta: int) -> list[int]:
