@@ -122,9 +122,7 @@ class LedgerDamaged(LedgerError):
 
 
 class LedgerRolledBack(LedgerError):
-    """A known record is missing from the ledger. The ledger was replaced, or its last records were
-    removed.
-    """
+    """A known record, or the published head that was passed, is not in the ledger."""
 
 
 class SourceError(SafeSelectError, RuntimeError):

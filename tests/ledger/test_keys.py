@@ -254,7 +254,7 @@ FORGED: list[tuple[Any, Any, str]] = [
     *((signed_as(kind), NEW, "not signed by the key that") for kind in ("approval", "record", "")),
     (approved(), NEW, "not signed by the key that it replaces"),
     (approved(ANN, BEN, ledger="0" * 32), NEW, "is for another change"),
-    (lambda record: record.update(approvals=[{}]), NEW, "has approvals, but also a handover, or"),
+    (lambda record: record.update(approvals=[{}]), NEW, "has both approvals and a handover, or"),
 ]
 
 

@@ -254,7 +254,7 @@ def test_a_column_that_is_not_there_is_looked_for_near(tmp_path: Path) -> None:
 
 def test_a_spark_frame_is_tidied_where_it_is() -> None:
     made = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
-    with pytest.raises(ParameterError, match="TableAs cannot clean a Spark DataFrame"):
+    with pytest.raises(ParameterError, match="TableAs cannot normalize a Spark DataFrame"):
         count_distinct_users(TableAs(made, trim=True), item="city", user="rider")
 
 

@@ -96,7 +96,7 @@ class GaussianDP:
 
     def tails(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
         """Return two intervals: one that contains the smallest delta for the given epsilon, and one
-        that contains the probability of a privacy loss above epsilon on the neighbouring data set.
+        that contains the probability, under the neighbouring data set, of a loss above epsilon.
         """
         mu, half = _scale(self.mu_squared, precision)
         at = Interval.of(epsilon, precision)

@@ -43,7 +43,7 @@ GROUPS = declare("""
 --groups N integer required  number of groups
 --groups-per-user M integer required  number of groups that a typical user belongs to
 --known  assume that the set of candidates is public
---mechanism NAME {permute_and_flip,exponential}  mechanism of the release; requires --known
+--mechanism NAME {permute_and_flip,exponential}  permute_and_flip or exponential; requires --known
 """)
 PER_USER = declare("--keys-per-user M integer  compare both noise laws for users with M items each")
 BUDGETED = (

@@ -53,7 +53,7 @@ MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)}
     (default: depends on whether --delta or --rho is passed)
 """)
-COUNTER = declare("--rows N integer  public number of rows in FILE, to warn if --delta exceeds 1/N")
+COUNTER = declare("--rows N integer  public number of rows in FILE; warns if --delta exceeds 1/N")
 FORM = declare("""
 input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)
@@ -107,7 +107,7 @@ RANKED = declare("""
 """)
 SENSITIVITY = declare("""
 --sensitivity S required  largest change in any one score when one unit is added, removed or changed
---monotonic  assert that adding a unit never moves scores in opposite directions; halves the noise
+--monotonic  assert that no score rises while another falls between neighbours; halves the noise
 --minimize  prefer small scores
 """)
 ONE = declare("-k K integer =1  number of candidates to release (default: 1)")
@@ -120,19 +120,19 @@ CAPPED = declare("""
 --with-counts  also release the noisy number of users of each item, at no extra cost
 """)
 WEIGHED = declare("""
---noise LAW {table,gaussian} =table  law of the noise; gaussian is for users with many items
-    (to compare both laws, use explain-keys --keys-per-user)
+--noise LAW {table,gaussian} =table  law of the noise: table (default), or gaussian, for data in
+    which users have many items; to compare the two, use explain-keys --keys-per-user
 """)
 KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *WEIGHED, *COUNTER)
 POINTS = declare("""
 --value COL required  column that contains the values, which are numbers or dates
 --user COL required  column that identifies the user of each row
---of RULE {smallest,largest,sum} required  value to use for a user with several rows
+--of {smallest,largest,sum} required  value of a user with several rows: smallest, largest or sum
 --quantiles Q several required  one or more quantiles, such as 1/4 1/2 3/4
 --lowest V required  lowest possible result: a public number or date, such as 0 or 2024-02-29
 --highest V required  highest possible result, also public
 --step S required  distance between the possible results; for dates, a number of days
---neighbours {add_remove,replace_one} =add_remove  how two neighbouring tables differ
+--neighbours {add_remove,replace_one} =add_remove  definition of neighbours (default: add_remove)
 """)
 MEASURED = declare("""
 --epsilon E required  total privacy cost with discrete Laplace noise; requires --sensitivity-l1
@@ -355,8 +355,8 @@ TOP_K = _command(
     "top-k",
     "release the items with the most distinct users",
     """\
-By default, the candidates are the items in FILE (an unknown domain). The set of
-these items is private, so --delta bounds the probability of showing an item that only one user has.
+By default, the candidates are the items in FILE (an unknown domain). The set of these items is
+private, so for each user, --delta bounds the probability of showing an item that no other user has.
 The output columns are separated by tabs. A group without released items has no line.
 
 For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 1 --delta 1e-9

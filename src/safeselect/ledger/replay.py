@@ -210,7 +210,7 @@ class Keys:
         if approvals:
             if handover or approvers is None:
                 raise LedgerDamaged(
-                    f"{where} has approvals, but also a handover, or the ledger has no approvers"
+                    f"{where} has both approvals and a handover, or the ledger has no approvers"
                 )
             approvers.check(record, since, approvals, row.seq, where)
         elif not is_signed(self.signer["public_key"], handover_message(record), handover):
@@ -471,8 +471,8 @@ class Checker:
         self.keys.finish()
         if any(place >= self.count for place in self.wanted):
             raise LedgerRolledBack(
-                f"the ledger ends at record {self.count - 1}, before the published head; its last "
-                "records were removed"
+                f"the ledger ends at record {self.count - 1}, before the published head: either "
+                "its last records were removed, or this is not a head of this ledger"
             )
 
     def _check_time(self, record: Fields, where: str) -> None:

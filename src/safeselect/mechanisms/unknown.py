@@ -165,8 +165,8 @@ def read_total(epsilon: object, delta: object) -> ApproximateDP:
     """
     if epsilon is None or delta is None:
         raise ParameterError(
-            "an unknown domain requires epsilon and delta, because a release may show an item that "
-            "only one user has, with a probability of at most delta"
+            "an unknown domain requires epsilon and delta; for each user, delta bounds the "
+            "probability that a release shows an item that no other user has"
         )
     return ApproximateDP(read_epsilon(epsilon), rational(delta, "delta", below=1))
 

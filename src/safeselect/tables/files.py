@@ -129,7 +129,7 @@ class TableAs:
             machine). Beyond the limit, DuckDB writes to a private directory, which is removed
             afterwards.
 
-        Items or groups of a public list are cleaned like the cells, and released as they were
+        Items or groups of a public list are normalized like the cells, and released as they were
         stated.
 
     Raises:
@@ -213,7 +213,7 @@ class TableAs:
         return found
 
     def tidied(self, column: str, *, user: bool = False) -> str:
-        """Return the SQL expression that cleans a column of text.
+        """Return the SQL expression that normalizes a column of text.
 
         `ids` applies to the column of users.
         """

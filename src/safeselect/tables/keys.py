@@ -163,8 +163,8 @@ class Keyed:
                 )
             if label in found:
                 raise InputError(
-                    f"{what} {place} and {what} {found[label]} are the same after cleaning; list "
-                    "only one of them"
+                    f"{what} {place} and {what} {found[label]} are the same after "
+                    "normalization, such as trimming; list only one of them"
                 )
             found[label] = place
         require_plain([*found], self.table.types[ours] or "", self.names[ours], what)
@@ -238,7 +238,7 @@ def open_keyed(table: object, item: str, user: str, *group: str) -> Iterator[Key
     """Open a table and check its columns' names and declared types."""
     if isinstance(table, TableAs) and is_spark(table.table):
         raise ParameterError(
-            "TableAs cannot clean a Spark DataFrame; clean its columns in Spark, for example with "
+            "TableAs cannot normalize a Spark DataFrame; do it in Spark, for example with "
             "lower and trim, and pass it without TableAs"
         )
     columns = {"item": item, "person": user} | dict(zip(["grp"], group, strict=False))
