@@ -188,7 +188,7 @@ def bernoulli_power(bits: Bits, noise_rate: NoiseRate, exponent: int, *, step: i
         True
     """
     if type(exponent) is not int or not 0 <= exponent <= 1 << 64:
-        raise ParameterError("exponent must be an int between 0 and 2**64")
+        raise ParameterError("exponent must be an int from 0 to 2**64")
     if exponent == 0:
         return True
     return bernoulli_enclosed(bits, partial(noise_rate.power, exponent, 0), step=step)

@@ -114,7 +114,7 @@ class CallbackSource(Guarded):
 def _check_arguments(function: object, name: object) -> None:
     if not callable(function):
         raise ParameterError(
-            f"the callback must be a function that returns n bytes, got an object of type "
+            f"the callback must be a function that takes n and returns n bytes, got type "
             f"{type(function).__name__}"
         )
     inner: object = function

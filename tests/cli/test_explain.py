@@ -68,4 +68,4 @@ def test_a_plan_is_the_forecast_of_a_whole_budget(capsys) -> None:
     assert "10" in said
     assert str(fresh) not in said
     assert main(line.split()) == 2
-    assert "pass either a ledger and --scope" in capsys.readouterr().err
+    assert "pass either FILE and --scope" in capsys.readouterr().err

@@ -200,16 +200,16 @@ def test_file_systems_that_pass_away_are_warned_of_and_refused_when_hardened(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file, "file_system", lambda _: kind)
-    with pytest.warns(SafeSelectWarning, match=f"of type {kind}, so it can be lost"):
+    with pytest.warns(SafeSelectWarning, match=f"of type {kind}, so it may be lost"):
         made = new(tmp_path / "budget.ledger", epsilon=1)
     assert next(iter(made.records())).content["place"] == {"file_system": kind}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         scope(made).pay(pure())
     monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
-    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids such a place"):
+    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids this type"):
         scope(Ledger.open(tmp_path / "budget.ledger")).pay(pure())
-    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids such a place"):
+    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids this type"):
         new(tmp_path / "new.ledger")
     assert not (tmp_path / "new.ledger").exists()
 

@@ -402,7 +402,7 @@ REFUSED: dict[str, list[str]] = {
         "discrete_laplace_exp(BITS, 1, 0)",
     ],
     "must be at most 1": ["bernoulli(BITS, 3, 2)"],
-    "exponent must be an int between": [
+    "exponent must be an int from": [
         f"bernoulli_power(BITS, RATE, {power})" for power in ("-1", "2**64 + 1", "1.0", "True")
     ],
     "sigma_squared must be a positive Fraction": [

@@ -29,7 +29,7 @@ from safeselect.ledger import Balance
 
 EXAMPLE = declare("""
 -n N integer  number of candidates in the example (default: 10 times K, but at least 100)
---gap G  difference between the scores of the K best candidates and the scores of the others
+--gap G  lead in score of each of the K best candidates over each of the others
 --sensitivity S  largest change in any one score (if neither this option nor --range is passed: 1,
     and --monotonic is assumed)
 | --range R  largest difference between the changes of two scores; replaces --sensitivity
@@ -45,7 +45,7 @@ GROUPS = declare("""
 --known  assume that the set of candidates is public
 --mechanism NAME {permute_and_flip,exponential}  permute_and_flip or exponential; requires --known
 """)
-PER_USER = declare("--keys-per-user M integer  compare both noise laws for users with M items each")
+EACH = declare("--keys-per-user M integer  compare table and gaussian noise for M items per user")
 BUDGETED = (
     declare("""
 FILE optional  ledger; omit FILE if you pass --budget
@@ -80,7 +80,7 @@ def _plan(plan: Callable[..., Plans], own: tuple[Option, ...], options: argparse
 def _fits(options: argparse.Namespace) -> int:
     """Print how many releases of one kind fit, before the first of them."""
     if (options.budget is None) == (options.file is None) or (options.budget and options.scope):
-        raise ParameterError("pass either a ledger and --scope, or --budget")
+        raise ParameterError("pass either FILE and --scope, or --budget")
     if options.budget is None:
         balance = opened(options).balance(options.scope or "")
     else:
@@ -129,7 +129,7 @@ EXPLAIN_GROUPS = _planning(
 EXPLAIN_KEYS = _planning(
     explain_keys,
     "compute the number of users that an item must have in order to be released by safeselect keys",
-    (*DELTA, *CAPPED, *PER_USER),
+    (*DELTA, *CAPPED, *EACH),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )
 PLAN = Command(

@@ -42,7 +42,7 @@ EPSILON = declare("--epsilon E required  total privacy cost, such as 1, 0.1 or 1
 TOTAL = declare("""
 --epsilon E required  total privacy cost, such as 1, 0.1 or 1/3
 | --rho R  total privacy cost in zero-concentrated differential privacy (zCDP)
---delta D  total delta, such as 1e-9; requires --epsilon and allows less noise
+--delta D  total delta, such as 1e-9; requires --epsilon and can reduce the noise
 """)
 GRID = declare("""
 --grid G  public step for rounding scores, such as a thousandth of the sensitivity
@@ -58,7 +58,7 @@ FORM = declare("""
 input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)
 --encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  CSV encoding; Windows programs often write cp1252
---ids {text,numbers}  compare user ids as text, or as integers (without blanks, leading zeros or .0)
+--ids {text,numbers}  compare user ids as text, or as integers (ignoring blanks, leading zeros, .0)
 --missing WORD repeated  treat WORD, such as "n/a", as a missing value
 --decimal MARK =.  decimal mark: . or , (default: .)
 --thousands MARK  thousands separator, such as "." (default: none)

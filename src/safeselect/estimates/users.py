@@ -327,7 +327,7 @@ def _both_laws(epsilons: Iterable[Number], delta: Number, shares: Mapping[int, F
                     tried.append(Plan(total.epsilon, users, noise=noise, max_partitions=cap))
             plans += [_best(tried)] if tried else []
     if not plans:
-        raise ParameterError("at this cost, neither noise law can keep a key; use a larger epsilon")
+        raise ParameterError("no key can be kept at this cost; use a larger epsilon")
     return Plans(
         f"keys, users as stated: {_listed(shares)}, delta = {rounded_text(totals[0].delta)}",
         tuple(plans),

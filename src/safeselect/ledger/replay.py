@@ -307,7 +307,7 @@ class Checker:
         """
         found = read_head(head)
         if found is not None and self.wanted.setdefault(*found) != found[1]:
-            raise LedgerRolledBack(f"two different heads were published for record {found[0]}")
+            raise LedgerRolledBack(f"two different heads are known for record {found[0]}")
 
     @property
     def pending(self) -> set[str]:

@@ -254,14 +254,14 @@ def _read_law(epsilon: object, rho: object, mu: object, l1: object, l2: object) 
     if epsilon is not None:
         if l1 is None or l2 is not None:
             raise ParameterError(
-                "epsilon requires sensitivity_l1 and no other sensitivity: the largest sum of the "
-                "absolute changes in all values, for example sensitivity_l1=1"
+                "epsilon requires sensitivity_l1, the largest sum of the absolute changes in all "
+                "values, and no other sensitivity; for example, sensitivity_l1=1"
             )
         return Law.of(PureDP(read_epsilon(epsilon)), rational(l1, "sensitivity_l1"))
     if l2 is None or l1 is not None:
         raise ParameterError(
-            f"rho and mu require {_L2} and no other sensitivity: the largest sum of the squared "
-            f"changes in all values, for example {_L2}=1"
+            f"rho and mu require {_L2}, the largest sum of the squared changes in all values, "
+            f"and no other sensitivity; for example, {_L2}=1"
         )
     size = rational(l2, _L2)
     if rho is not None:

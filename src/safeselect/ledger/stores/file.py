@@ -109,9 +109,9 @@ def check_file_system(path: Path, *, warn: bool) -> str:
             f"a ledger cannot be stored on a file system of type {kind}, because locks or "
             "fsync might not work there; use a local disk or PostgreSQL"
         )
-    said = f"the ledger is on a file system of type {kind}, so it can be lost with its budget"
+    said = f"the ledger is on a file system of type {kind}, so it may be lost with its budget"
     if require_production():
-        raise LedgerError(f"{said}; SAFESELECT_REQUIRE_PRODUCTION forbids such a place")
+        raise LedgerError(f"{said}; SAFESELECT_REQUIRE_PRODUCTION forbids this type")
     if warn:
         warnings.warn(said, SafeSelectWarning, stacklevel=2)
     return kind
