@@ -40,7 +40,7 @@ BUDGET = declare("""
 --neighbours NAME required  definition of neighbours: add_remove, replace_one or your own words
 --epsilon E  limit on the total epsilon of all releases in the scope
 --delta D  limit on the total delta of all releases in the scope
---own-delta D  part of delta for releases with a delta (default: a quarter of it; with --rho, all)
+--own-delta D  part of delta for releases with their own delta (default: a quarter; with --rho, all)
 --rho R  limit on the total rho (zCDP) of all releases in the scope; replaces --epsilon
 """)
 CEILING = declare("--ceiling N  largest epsilon or rho to which approvers may raise the limit")
@@ -51,11 +51,11 @@ APPROVERS = declare("""
 WITHIN = declare("--within N integer =1000  expire a proposal after N more records (default: 1000)")
 LIMIT = declare("""
 --limit {epsilon,delta,rho} required  limit to raise
---to N required  new value
+--to N required  new value of the limit
 """)
 SIGNED = declare("""
 PROPOSAL  file with the output of safeselect ledger propose
---key FILE required  approver's Ed25519 key, in a PEM file without a password
+--key FILE required  approver's private Ed25519 key, in a PEM file without a password
 """)
 APPROVED = declare("""
 PROPOSAL  file with the output of safeselect ledger propose
@@ -145,9 +145,8 @@ def _propose(options: argparse.Namespace) -> int:
     else:
         proposal = propose.reopening(options.scope, reason=options.reason)
     until = proposal.content["until"]
-    return _done(
-        proposal.text, f"approvers must read and sign the proposal; it expires after record {until}"
-    )
+    said = f"approvers must read and sign the proposal; it expires after record {until}"
+    return _done(proposal.text, said)
 
 
 def _approve(options: argparse.Namespace) -> int:
@@ -232,7 +231,8 @@ def checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     with reading(options.file):
         records = list(kept_records(place_of(options.file), checker))
     if bare and options.head not in {record.hash for record in records}:
-        raise LedgerRolledBack("no record matches the published head; records were lost or changed")
+        why = "either records were lost or changed, or this is not a head of this ledger"
+        raise LedgerRolledBack(f"no record matches the published head; {why}")
     return checker, records
 
 
