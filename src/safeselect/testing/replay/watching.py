@@ -10,7 +10,6 @@ memory; a pipeline that writes files writes them in every run.
 from __future__ import annotations
 
 import io
-import random
 import sys
 import threading
 from collections import Counter
@@ -18,12 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from traceback import walk_stack, walk_tb
 from types import FrameType
 from unittest.mock import patch
-
-import numpy as np
 
 from safeselect.errors import ParameterError
 from safeselect.ledger.book import Book
@@ -39,7 +37,7 @@ from safeselect.testing.replay.worlds import Foreign
 from safeselect.testing.sources import DeterministicSource
 
 _OURS, _PYTHON = Path(__file__).parents[2], Path(threading.__file__).parent
-_INSTALLED = Path(str(np.__file__)).parents[1]
+_INSTALLED = Path(str(sys.modules["numpy"].__file__)).parents[1]
 _LIBRARIES = ("<frozen", *map(str, (_OURS, _PYTHON, _INSTALLED)))  # no files of the caller's
 
 _STRAYED = "a release in another thread would be real, because replay watches one thread"
@@ -338,11 +336,12 @@ class Watch:
 @contextmanager
 def _seeded() -> Iterator[None]:
     """Give the two global generators, which pipelines use, one state; no noise comes of them."""
+    generators: list[Foreign] = [import_module(name) for name in ("random", "numpy.random")]
     with ExitStack() as stack:
-        stack.callback(random.setstate, random.getstate())
-        stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
-        random.seed(0)
-        np.random.seed(0)  # noqa: NPY002
+        for each in generators:
+            state = each.getstate if hasattr(each, "getstate") else each.get_state
+            stack.callback(getattr(each, state.__name__.replace("get", "set", 1)), state())
+            each.seed(0)
         yield
 
 
