@@ -124,9 +124,10 @@ def test_how_many_refusals_a_scope_bears_is_a_count(wrong: Any) -> None:
 
 def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
-    ledger = Ledger.create(path, {"a": Budget(**TERMS, epsilon=9)}, max_refusals=1)
+    budgets = dict.fromkeys("ad", Budget(**TERMS, epsilon=9))
+    ledger = Ledger.create(path, budgets, max_refusals=1)
     there = scope(ledger)
-    open_, refused = there.pay(pure()), there.pay(pure())
+    open_, refused = (there & scope(ledger, "d")).pay(pure()), there.pay(pure())
     refused.aborted("input")
     ledger.reopen("a", reason="mended")
     whole = path.read_bytes()
@@ -141,18 +142,18 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
     ):
         path.write_bytes(whole)
         forge(path, lambda record, changes=changes: record.update(changes))
-        is_refused(path, f"record 5 .*{said}")
+        is_refused(path, f"record 6 .*{said}")
     # An answer and a charge after the scope was closed, in place of its opening.
     path.write_bytes(whole)
     *before, last = records_of(path)
     released = {"kind": "released", "charge": str(open_.charge), "commitment": "x"}
     common = {name: last[name] for name in ("schema", "ledger")}
     path.write_bytes(chained([*before, {**common, **released}]))
-    is_refused(path, "record 5 releases an answer from a closed scope")
-    charged = {**records_of(path)[3], "nonce": "ab" * 16}
+    is_refused(path, "record 6 releases an answer from a closed scope")
+    charged = {**records_of(path)[4], "nonce": "ab" * 16}
     charge_of(charged).update(after={"epsilon": "3/10"})
     path.write_bytes(chained([*before, charged]))
-    is_refused(path, "record 5 charges a closed scope")
+    is_refused(path, "record 6 charges a closed scope")
 
 
 # --------------------------------------------------------------------------------------- places

@@ -32,9 +32,10 @@ def table(rows: Rows) -> Any:
 
 
 def largest(rows: Rows, places: int, cap: int | None = None) -> list[tuple[str, int]]:
-    found = count_distinct_users(
-        table(rows), item="item", user="user", places=places, max_contributions=cap
-    )
+    columns = {"item": "item", "user": "user"}
+    with pytest.MonkeyPatch.context() as patch:  # so small a table gives a hint, too
+        patch.setattr(keys, "HINT", HINT.replace(" USING SAMPLE 2% (system)", ""))
+        found = count_distinct_users(table(rows), **columns, places=places, max_contributions=cap)
     return list(found.items())
 
 
