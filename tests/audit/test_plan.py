@@ -29,7 +29,7 @@ def replaced(case: Case) -> None:
 PARAMETERS = {
     "noise that covers less": (both(effective_range="1"), "effective_range is 1"),
     "monotonic where one replaces another": (replaced, "Replacing one unit by another can move"),
-    "scores that may be monotonic": (both(monotonic="perhaps"), "monotonic must be 'yes' or 'no'"),
+    "maybe monotonic": (both(monotonic="perhaps"), "'monotonic' must be 'yes' or 'no'"),
     "more places than candidates": (both(candidates="1"), "k must be between 1 and 1"),
     "no candidates": (both(candidates="0"), "This release is not possible"),
     "a rate that is too large": (both(noise_rate="1"), "noise_rate is 1", "a measurement"),
@@ -50,7 +50,7 @@ PARAMETERS = {
     "ties of the other law": (both(ties="below"), "ties is below", "a median"),
     "other neighbours": (
         both(neighbours="replace_one"),
-        "neighbours differs from the neighbours of the release",
+        "the provenance state different neighbours",
         "a median",
     ),
     "users with no values": (both(max_contributions="0"), "max_contributions must", "a median"),

@@ -140,7 +140,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
     spelled = json.loads(json.dumps(was).replace("1/3", "2/6"))
     wrong, fields, order = (
         "is a charge that the budget of its scope does not allow",
-        "other fields than its kind",
+        "missing or unexpected fields",
         "follow",
     )
     for place, changes, said in [
@@ -221,7 +221,7 @@ def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
         "5",
     ):
         with pytest.raises(
-            LedgerError, match=r"up to the reserved|other fields than its kind|contains a value"
+            LedgerError, match=r"up to the reserved|missing or unexpected fields|contains a value"
         ):
             check(forge(log, 3, spent=spent))
     check(forge(log, 3, spent={"outcomes": "0", "queries": "0"}))  # known to be false by nobody

@@ -128,7 +128,7 @@ def test_labels_that_are_equal_are_refused(labels: Any) -> None:
     ids=["mute", "mute and text", "unwritten", "arrays"],
 )
 def test_labels_that_cannot_be_compared_or_written(labels: Any) -> None:
-    with pytest.raises(ParameterError, match="comparable values") as caught:
+    with pytest.raises(ParameterError, match="with == and convertible to text") as caught:
         top_k([7, 9], k=1, labels=labels, epsilon=1, sensitivity=1)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None

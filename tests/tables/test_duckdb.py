@@ -43,7 +43,7 @@ BROKEN: list[tuple[str, str | bytes, str]] = [
     ("t.csv", 'city,"rider\nZebedee-4711,' + "a" * 2**18, "no valid header"),
     ("t.csv", "\ncity,rider\nZebedee-4711,ann\n", "no valid header"),
     ("t.parquet", "Zebedee-4711", "cannot be read as Parquet"),
-    ("t.txt", "city,rider\nZebedee-4711,ann\n", "must end in .csv, .tsv, .csv.gz or .parquet"),
+    ("t.txt", "city,rider\nZebedee-4711\n", "must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet"),
 ]
 
 

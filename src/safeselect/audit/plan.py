@@ -81,7 +81,7 @@ class Stated:
     def text(self, name: str) -> str:
         """A parameter that must be there."""
         if name not in self.parameters:
-            raise ParameterError(f"the parameter {name} is missing")
+            raise ParameterError(f"the parameter '{name}' is missing")
         return self.parameters[name]
 
     def whole(self, name: str) -> int:
@@ -95,7 +95,7 @@ class Stated:
     def flag(self, name: str) -> bool:
         """A parameter that is "yes" or "no"."""
         if self.text(name) not in ("yes", "no"):
-            raise ParameterError(f"the parameter {name} must be 'yes' or 'no'")
+            raise ParameterError(f"the parameter '{name}' must be 'yes' or 'no'")
         return self.text(name) == "yes"
 
     def copied(self, *names: str) -> dict[str, str]:
@@ -204,7 +204,7 @@ def _of_measurement(stated: Stated) -> Plan:
 def _of_points(stated: Stated) -> Plan:
     release, asked, neighbours = stated.release, stated.release.labels, stated.text("neighbours")
     if neighbours != release.provenance.neighbours:
-        raise ParameterError("the parameter neighbours differs from the neighbours of the release")
+        raise ParameterError("the parameters and the provenance state different neighbours")
     if not asked or not all(type(q) is Fraction and 0 <= q <= 1 for q in {*asked}):
         raise ParameterError("the quantiles of a release must be one or more numbers from 0 to 1")
     grid = stated.copied("lowest", "highest", "step")  # compared with the points

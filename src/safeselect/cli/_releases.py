@@ -36,7 +36,7 @@ from safeselect.tables.values import open_scores, table_quantiles
 Release = Groups[str] | TopK[Any] | Numbers[Any, Any]
 
 FILE = declare("""
-FILE several  one or more .csv, .tsv, .csv.gz or .parquet files, or - for CSV from standard input
+FILE several  .csv, .tsv, .csv.gz, .tsv.gz or .parquet files, or - for CSV from standard input
 """)
 EPSILON = declare("--epsilon E required  total privacy cost, such as 1, 0.1 or 1/3")
 TOTAL = declare("""
@@ -131,7 +131,7 @@ POINTS = declare("""
 --quantiles Q several required  one or more quantiles, such as 1/4 1/2 3/4
 --lowest V required  lowest possible result: a public number or date, such as 0 or 2024-02-29
 --highest V required  highest possible result, also public
---step S required  distance between the possible results; for dates, a number of days
+--step S required  distance between adjacent possible results; for dates, a number of days
 --neighbours {add_remove,replace_one} =add_remove  definition of neighbours (default: add_remove)
 """)
 MEASURED = declare("""

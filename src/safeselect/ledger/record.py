@@ -415,7 +415,7 @@ def read_record(body: str, where: str, *, is_ours: bool = False) -> Fields:
 
 def _check_form(found: Fields, forms: list[_Types], where: str) -> None:
     if type(found) is not dict or {name: type(value) for name, value in found.items()} not in forms:
-        raise LedgerDamaged(f"{where} has other fields than its kind, or a field of the wrong type")
+        raise LedgerDamaged(f"{where} has missing or unexpected fields, or one of the wrong type")
 
 
 def _check_charged(record: Fields, where: str) -> None:

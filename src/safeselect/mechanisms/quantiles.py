@@ -142,7 +142,7 @@ class Grid:
                 kind = int
         if step is None:
             raise ParameterError(
-                "pass step, the distance between the points of the grid; for example "
+                "pass step, the distance between adjacent points of the grid; for example "
                 f"{_proposed(ends[1] - ends[0], kind)}"
             )
         width = rational(step, "step")
@@ -484,9 +484,9 @@ def quantile(
             a time counts as its day in its own zone.
         quantile: rational from 0 to 1, such as "1/2".
         lowest, highest: public ends of the grid: integers, dates, decimals or other rationals.
-        step: distance between the points of the grid, a positive rational; for dates, an integer
-            number of days. A small step costs little, for example a thousandth of the distance
-            between the ends.
+        step: distance between adjacent points of the grid, a positive rational; for dates, an
+            integer number of days. A small step costs little, for example a thousandth of the
+            distance between the ends.
         epsilon: total cost of this call, a positive rational; or pass `rho`.
         rho: total cost of this call in zCDP.
         neighbours: "add_remove" or "replace_one".

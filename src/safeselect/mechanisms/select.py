@@ -109,7 +109,7 @@ def permute_and_flip(
             changes nothing.
         score_error: with `grid`, the largest distance between a number and the score whose
             sensitivity you declare, in score units (default: half a step). It increases the noise.
-            Pass 0 if the numbers are exact, as fractions and decimals are.
+            Pass 0 only if the numbers are exact, such as decimals computed without rounding.
         labels: names of the candidates.
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: the cost is charged there before the first bit is drawn, and

@@ -200,9 +200,9 @@ def resolve(source: object | None) -> Source:
         raise ParameterError(f"{checked.name} is for tests, but {_VARIABLE} is set; omit source")
     if guard.unmixed and os.environ.get(_VARIABLE) != "asserted":
         raise ParameterError(
-            f"{checked.name} uses only a function's bytes, but {_VARIABLE} is set; omit "
-            f"exclusive=True to mix in the system's bytes, or set {_VARIABLE}=asserted, which "
-            "every record then states"
+            f"{checked.name} gets its bytes only from your function, but {_VARIABLE} is set; omit "
+            f"exclusive=True to mix in the system's bytes, or set {_VARIABLE}=asserted; every "
+            "record then states that the source is asserted"
         )
     return checked
 

@@ -393,7 +393,7 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
         different = _count_different(names)
     if different is None:
         raise ParameterError(
-            "labels must be comparable values, such as strings, integers, tuples or dicts"
+            "labels must be comparable with == and convertible to text, as strings and integers are"
         )
     if different != count:
         raise ParameterError(f"labels must be unique, but only {different} of {count} are distinct")

@@ -304,7 +304,7 @@ def _regular(file: Path) -> Path:
             return file
         wrong = "does not exist or is not a regular file"
         if file.is_dir():
-            wrong = "is a directory; pass a .csv, .tsv, .csv.gz or .parquet file"
+            wrong = "is a directory; pass a .csv, .tsv, .csv.gz, .tsv.gz or .parquet file"
     raise InputError(f"{shown(file)} {wrong}")
 
 
@@ -342,7 +342,7 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
     if name.endswith(_WORKBOOKS):
         raise InputError(f"{shown(file)} is a workbook; save it as 'CSV UTF-8' and pass that file")
     if not name.endswith(_TABLES) and file != STANDARD_INPUT:
-        raise InputError(f"{shown(file)} must end in .csv, .tsv, .csv.gz or .parquet")
+        raise InputError(f"{shown(file)} must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet")
     delimiter = form.delimiter or ("\t" if ".tsv" in name else ",")
     compressed = name.endswith(".gz")
     header = header_of(file, alias, form.encoding, delimiter)

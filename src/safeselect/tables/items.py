@@ -82,9 +82,10 @@ def count_distinct_users(
         `max_contributions`, one user moves at most that many counts.
 
     Args:
-        table: the path of a .csv, .csv.gz or .parquet file, a pandas or polars DataFrame, a pyarrow
-            Table, a DuckDB relation, such as `connection.table("trips")`, a `TableAs` of one of
-            these, or a Spark DataFrame, such as `spark.table("trips")`, which is counted in Spark.
+        table: the path of a .csv, .tsv, .csv.gz, .tsv.gz or .parquet file, a pandas or polars
+            DataFrame, a pyarrow Table, a DuckDB relation, such as `connection.table("trips")`, a
+            `TableAs` of one of these, or a Spark DataFrame, such as `spark.table("trips")`, which
+            is counted in Spark.
         item: column of the candidates. Each item is a string; a number stands for its shortest
             plain decimal. Read items as text (`dtype=str`), so that no reader changes them.
         user: column that identifies the user of each row; users are protected.
