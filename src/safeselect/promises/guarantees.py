@@ -44,8 +44,7 @@ class _OfEpsilon:
         at = rational(epsilon, "epsilon", zero=True)
         if at >= self.epsilon:
             return Fraction(0)
-        less = at - self.epsilon
-        return min(Fraction(1), _enclosed(self.profile, self.epsilon, less))
+        return min(Fraction(1), _enclosed(self.profile, self.epsilon, at - self.epsilon))
 
     def profile(self, own: Interval, less: Interval) -> Interval:
         """Return an enclosure of this delta, for own = self.epsilon and less = epsilon - own."""

@@ -117,7 +117,8 @@ def upper_profile(
             last = grid.curve(epsilon, count, grid.step)
         for epsilon, count in others:
             masses = [*masses, *range_masses(grid, epsilon, count)]
-    return Profile.of(grid.product(masses, upper=True), last.upper, grid.step)
+    whole = grid.product(masses, upper=True)
+    return Profile.of(whole, last.upper, grid.step)
 
 
 def range_masses(grid: Grid, epsilon: Fraction, count: int) -> list[tuple[Masses, int]]:
