@@ -12,7 +12,7 @@ from fractions import Fraction
 
 
 class SafeSelectError(Exception):
-    """The base class for all safeselect exceptions.
+    """The base class for all safeselect exceptions except `testing.SensitivityExceeded`.
 
     It is never raised itself.
     """

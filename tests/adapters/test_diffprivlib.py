@@ -215,7 +215,7 @@ def test_numbers_of_any_type_are_numbers() -> None:
             ParameterError,
             "axis must be one or more distinct dimensions of the array, whose ndim is 1",
         ),
-        ({"array": np.zeros((3, 0)), "axis": 0}, ParameterError, "must have an entry along each"),
+        ({"array": np.zeros((3, 0)), "axis": 0}, ParameterError, "must have a length of 1 or more"),
         ({"accountant": 3}, Exception, "BudgetAccountant"),
         ({"neighbours": "some"}, ParameterError, "neighbours must be"),
         ({"array": np.ma.masked_equal([900, 1], 900)}, ParameterError, "must not be masked"),

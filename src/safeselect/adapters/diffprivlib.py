@@ -267,7 +267,7 @@ def _rows(array: object, axis: object, keepdims: bool) -> tuple[Rows, tuple[int,
             f"{values.ndim}; got {describe(axis)}"
         ) from None
     if not prod(shape):
-        raise ParameterError("array must have an entry along each dimension that is not in axis")
+        raise ParameterError("each dimension of array not in axis must have a length of 1 or more")
     last = np.moveaxis(values, over, range(-len(over), 0))
     return last.reshape(prod(shape), values.size // prod(shape)), shape
 

@@ -121,7 +121,7 @@ def _reopen(options: argparse.Namespace) -> int:
 
 def _repair(options: argparse.Namespace) -> int:
     kept = repair(options.file, head=options.head)
-    said = f"moved everything after the last valid line to {shown(kept)}; repeat any charges in it"
+    said = f"moved the invalid line and all after it to {shown(kept)}; repeat any charges in it"
     return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
 
 
@@ -273,7 +273,7 @@ password. Put the password in PGPASSWORD or ~/.pgpass.
             "reopen", "reopen a scope closed by too many refusals", _reopen, SCOPE + REASON, _REASON
         ),
         _action(
-            "repair", "move everything after the last valid line out of a damaged ledger", _repair
+            "repair", "move the first invalid line and the rest out of a damaged ledger", _repair
         ),
         _action(
             "append",

@@ -534,7 +534,7 @@ def quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """From equally spaced public points, choose one for each of several quantiles of private
+    """From equally spaced public points, choose one close to each of several quantiles of private
     values.
 
     The points are in nondecreasing order.
