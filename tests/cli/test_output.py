@@ -18,8 +18,7 @@ def test_a_label_is_one_line_from_which_it_can_be_read_back(label: str) -> None:
     assert len(line.splitlines()) <= 1
     line.encode("utf-8")
     printable = line.encode("ascii", "backslashreplace").decode("ascii")
-    read = printable.encode("ascii").decode("unicode_escape")
-    assert read == label
+    assert printable.encode("ascii").decode("unicode_escape") == label
 
 
 def test_labels_that_are_not_text_are_written_as_text() -> None:

@@ -23,9 +23,9 @@ pytestmark = pytest.mark.claim("C1")
 def test_impossible_k_is_refused(n: int, k: int, gaps: bool) -> None:
     tape = Tape(1)
     for rank in TOPS.values():
-        with pytest.raises(ParameterError, match="k must be at least 1 and at most"):
+        with pytest.raises(ParameterError, match=r"at most [0-9]+, the number of candidates"):
             rank(np.zeros(n, dtype=np.uint64), k, NoiseRate(Fraction(1)), tape, gaps=gaps)
-    with pytest.raises(ParameterError, match="k must be at least 1 and at most"):
+    with pytest.raises(ParameterError, match=r"at most [0-9]+, the number of candidates"):
         PEELED["exponential"](np.zeros(n, dtype=np.uint64), n + 1, NoiseRate(Fraction(1)), tape)
     assert tape.requests == []
 

@@ -97,8 +97,7 @@ class KeepTable:
 
     def chance(self, users: int) -> Fraction:
         """The probability that a key with so many users is kept."""
-        row = self.rows[min(max(users, 0), self.certain)]
-        return Fraction(row, 1 << self.bits)
+        return Fraction(self.rows[min(max(users, 0), self.certain)], 1 << self.bits)
 
     def keeps_its_promise(self, *, with_counts: bool) -> bool:
         """Whether all inequalities of the module hold: for the decision, or for the count too."""

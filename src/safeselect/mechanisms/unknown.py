@@ -335,7 +335,7 @@ def plan_counts(
     Returns:
         The bottom's offset above the (k_bar + 1)-th count, the noise, and both for records.
     """
-    noise_rate = NoiseRate(each := total.epsilon / contributions)  # first: it refuses far rates
+    noise_rate = NoiseRate(each := total.epsilon / contributions)  # refuses extreme rates, first
     offset = 1 + laplace_offset(each, total.delta, min(k_bar, contributions))
     said = {"noise_rate": exact_text(each), "offset": str(offset), "k_bar": str(k_bar)}
     return offset, noise_rate, said | count_noise(each).as_parameters()

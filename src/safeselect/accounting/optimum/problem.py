@@ -225,7 +225,8 @@ def _fewer(
         short[_short(size, upwards=upwards)] += count
     if len(short) <= most:
         return list(short.items())
-    return _multiples(list(short.items()), max(short) / (2 * most), upwards=upwards)
+    unit = max(short) / (2 * most)
+    return _multiples(list(short.items()), unit, upwards=upwards)
 
 
 def _short(size: Fraction, *, upwards: bool) -> Fraction:
