@@ -130,7 +130,7 @@ class SourceError(SafeSelectError, RuntimeError):
 
 
 class SafeSelectWarning(UserWarning):
-    """The call is allowed but is very likely a mistake.
+    """The call is allowed, but something about it may be wrong.
 
     An example is an epsilon above 10.
     """

@@ -88,7 +88,7 @@ class Prepared(_One):
 
 @final
 class PermuteAndFlip(Prepared):
-    """A prepared version of `permute_and_flip`, which reads the parameters once and can then be
+    """A prepared version of `permute_and_flip` that reads the parameters once and can then be
     called many times.
 
     Each call `mechanism(scores, labels=None)` is one release.
@@ -116,7 +116,7 @@ class PermuteAndFlip(Prepared):
 
 @final
 class ExponentialMechanism(Prepared):
-    """A prepared version of `exponential_mechanism`, which reads the parameters once and can then
+    """A prepared version of `exponential_mechanism` that reads the parameters once and can then
     be called many times.
 
     Each call `mechanism(scores, labels=None)` is one release.
@@ -135,7 +135,7 @@ class ExponentialMechanism(Prepared):
 
 @final
 class ExponentialMechanismBase2(_One):
-    """A prepared version of `exponential_mechanism_base2`, which reads the parameters once and can
+    """A prepared version of `exponential_mechanism_base2` that reads the parameters once and can
     then be called many times.
 
     Each call `mechanism(scores, labels=None)` is one release.
@@ -179,7 +179,7 @@ class ExponentialMechanismBase2(_One):
 
 @final
 class ReportNoisyMax(_One):
-    """A prepared version of `report_noisy_max`, which reads the parameters once and can then be
+    """A prepared version of `report_noisy_max` that reads the parameters once and can then be
     called many times.
 
     Each call `mechanism(scores, labels=None)` is one release.
@@ -223,7 +223,7 @@ class ReportNoisyMax(_One):
 
 @final
 class TopKMechanism(_Planned):
-    """A prepared version of `top_k`, which reads the parameters once and can then be called many
+    """A prepared version of `top_k` that reads the parameters once and can then be called many
     times.
 
     Each call `mechanism(scores, labels=None)` releases k candidates.

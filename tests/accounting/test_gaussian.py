@@ -52,7 +52,7 @@ def test_a_budget_prices_it(budget: dict, price: dict | None) -> None:
     "budget", [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"}]
 )
 def test_a_budget_that_it_does_not_bound_refuses_it(budget: dict) -> None:
-    with pytest.raises(ParameterError, match="GaussianDP does not bound"):
+    with pytest.raises(ParameterError, match="GaussianDP cannot be charged to this budget"):
         Budget(**TERMS, **budget).price(NOISE)
 
 

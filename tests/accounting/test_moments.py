@@ -110,7 +110,7 @@ def test_every_order_is_the_paper_s_formula(parts, excess):
 
 
 def test_approximate_dp_has_no_moments():
-    with pytest.raises(ParameterError, match="no Rényi moments"):
+    with pytest.raises(ParameterError, match="does not bound Rényi moments"):
         log_moment(ApproximateDP(1, "1e-9"), Fraction(3), 100)
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from safeselect import (
     known_answers,
     measure,
     permute_and_flip,
+    permute_and_flip_with_gap,
     top_k,
     unknown_domain_top_k,
 )
@@ -79,6 +81,18 @@ def test_numbers_say_their_noise_and_sources_for_tests_are_told() -> None:
     source = DeterministicSource(b"1", i_understand_this_is_not_private=True)
     private = permute_and_flip(SCORES, epsilon=1, sensitivity=1, source=source)
     assert private.statement().startswith("THIS RELEASE IS NOT PRIVATE")
+
+
+def test_a_lead_of_0_is_a_lead_and_nothing_has_no_counts() -> None:
+    led = permute_and_flip_with_gap(SCORES, epsilon=1, sensitivity=1)
+    for gap in (Fraction(0), Fraction(3)):
+        assert "No score" not in replace(led, gap=gap).statement()
+    for count, shown in ((9, "Nothing was found."), (900, "'b', best first. Their noisy counts: ")):
+        given = Counts({"b": count}, places="all", max_contributions=1)
+        cost: dict[str, Any] = {"epsilon": 1, "delta": "1e-20", "max_contributions": 1}
+        said = unknown_domain_top_k(given, k=1, k_bar=4, **cost).statement().split("\n\n")[1]
+        assert " ".join(said.split()).startswith(f"What was released {shown}"), said
+        assert ("count" in said) == (count == 900)
 
 
 def written(content: Any) -> Iterator[str]:

@@ -82,7 +82,7 @@ FORGERIES = {
     "another ledger": ("commitment", names(ledger="0" * 32), "The receipt names ledger 0000"),
     "no receipt": ("commitment", without_receipt, "The release has no receipt"),
     "an output of an aborted call": ("commitment", aborted, "has kind aborted"),
-    "a second output of one charge": ("log", twice, "a charge that is not open"),
+    "a second output of one charge": ("log", twice, "a charge that awaits no outcome"),
     "a release that never was": ("head", hidden, "the log ends before it"),
     "no log": ("commitment", no_log, "but the log is from none"),
     "an empty log": ("commitment", emptied, "but the log is from none"),

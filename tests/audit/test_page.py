@@ -72,7 +72,7 @@ def test_a_real_ledger(tmp_path: Path, capfdbinary: Run) -> None:
     assert list(page) == TITLES
     check(html, content)
     assert page["Verdict"] == ["HOLDS: all 16 comparisons."]
-    assert page["What was asked"] == ["Which 5 of 104 candidates have the largest scores?"]
+    assert page["What was asked"] == ["Which of 104 candidates have the largest scores (top 5)?"]
     assert page["What was released"][0].endswith("', best first.")
     assert "With epsilon = 1 no event" in page["What was promised, and to whom"][0]
     assert "a probability of 0.0000001" in page["What was promised, and to whom"][0]

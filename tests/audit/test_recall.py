@@ -156,10 +156,10 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda each: each.update(affects=[{"law": {"is": ["x"]}}]), "records have no field 'law'"),
     (lambda each: each.update(affects=[{"mechanism": {}}]), "tests nothing"),
     (lambda each: each.update(affects=[{"mechanism": {"like": "x"}}]), "unknown operator: 'like'"),
-    (lambda each: each.update(affects=[{"mechanism": {"is": "x"}}]), "must list strings"),
+    (lambda each: each.update(affects=[{"mechanism": {"is": "x"}}]), "require a list of strings"),
     (lambda each: each.update(affects=[{"parameters.k": {"absent": True}}]), "tests nothing"),
     (lambda each: each.update(affects=[{"parameters.k": {"above": "x"}}]), "number in a condition"),
-    (lambda each: each.update(affects=[{"library.numpy": {"fixed": "x"}}]), "must contain numbers"),
+    (lambda each: each.update(affects=[{"library.numpy": {"fixed": "x"}}]), "contain a number"),
     (lambda each: each.update(affects=["x"]), "this is not an advisory"),
     (
         lambda each: each.update(restated={"epsilon": "2"}),

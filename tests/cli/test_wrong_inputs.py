@@ -57,8 +57,8 @@ WRONG = {
     f"top-k trips.csv {KEYS} {TOP} --dates %Q": "such as '%d.%m.%Y'",
     f"top-k - {KEYS} {TOP}": "its first line must name the columns",
     "look - --user rider": "its first line must name the columns",
-    "look halves.csv --user rider": "pass it as encoding, such as 'cp1252' or 'utf-16'",
-    f"top-k trips.csv {KEYS} {TOP} --candidates none.txt": "must contain one candidate per line",
+    "look halves.csv --user rider": "pass that encoding, such as 'cp1252' or 'utf-16'",
+    f"top-k trips.csv {KEYS} {TOP} --candidates none.txt": "does not exist; pass a file with one",
     # numbers and scopes
     f"top-k trips.csv {KEYS} -k 1 --epsilon 0,5 --delta 1e-9": "use a decimal point",
     f"top-k trips.csv {KEYS} {TOP} --rho 1": "not allowed with argument --epsilon",

@@ -165,7 +165,7 @@ def test_what_cannot_be_raised(limit: Any, to: Any, said: str) -> None:
         ledger.propose.scope("b", MORE)
     with pytest.raises(ParameterError, match="scope 'a' is not closed"):
         ledger.propose.reopening("a", reason="x")
-    with pytest.raises(ParameterError, match=r"\(none\); open another scope"):
+    with pytest.raises(ParameterError, match=r"\(it has none\); open another scope"):
         ledger.propose.limit("b", limit="rho", to=2, reason="x")
 
 

@@ -156,7 +156,7 @@ def test_what_is_above_a_ceiling_or_no_rise_is_refused() -> None:
     for limit, value in (("epsilon", 1), ("delta", Fraction(1, 10**7)), ("rho", 1), ("unit", 1)):
         with pytest.raises(ParameterError, match=f"{limit}, or its {limit} is not below {value}$"):
             low.at(limit, Fraction(value))
-    with pytest.raises(ParameterError, match=r"\(none\); open another scope"):
+    with pytest.raises(ParameterError, match=r"\(it has none\); open another scope"):
         made(epsilon=1).at("epsilon", Fraction(2))
 
 
@@ -215,8 +215,9 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
     (MILLIONTH, [PureDP("1/100")] * 50, PureDP("0.9"), "99.4 % of the budget, and 74 % is left"),
     ({"rho": "1/10"}, [PureDP("0.4")], ZeroConcentratedDP("0.03"), "30 % .* 21 %.* 1/2 of its rho"),
     (MILLIONTH, OWN, ApproximateDP("1/100", "1e-7"), "1e-7, but 5e-8 of 2.5e-7 is left; give the"),
-    (SUMS, [], ApproximateDP("1/100", "1e-7"), "none is reserved; .* own_delta=1e-7 allows"),
-    (MILLIONTH, [], ApproximateDP(".1", "5e-7"), "smaller delta; a scope .* own_delta=5e-7 allows"),
+    (SUMS, [], ApproximateDP("1/100", "1e-7"), "own delta of 1e-7, but none is reserved$"),
+    (MILLIONTH, [], ApproximateDP(".1", "1/3000000"), "delta of about 3.33334e-7, .* delta$"),
+    ({"epsilon": 1}, [PureDP("1/4")], BoundedRange(1), "3/4 of its epsilon or 9/16 of its rho,"),
     (MILLIONTH, [], ApproximateDP(5, "1e-7"), "5.. % of the budget, and 100 % is left$"),
     (MILLIONTH, [], ApproximateDP("1/10", "5e-6"), "is left; give the release a smaller delta$"),
     ({"epsilon": 1}, ALL_OF_IT, PureDP("1/100"), "epsilon 1 of .* 1 % of .* and 0 % is left$"),
@@ -266,6 +267,7 @@ def test_the_share_that_is_named_fits_and_the_next_larger_one_does_not(kind: str
         call(scope(ledger), Fraction(1), kind)
     first = next(filter(fits, SHARES))
     name = "rho" if kind == "rho" else "epsilon"
+    name += f" or {first**2} of its rho" if kind == "range" else ""
     assert str(caught.value).endswith(f"; with {first} of its {name}, it would fit")
 
 
@@ -451,14 +453,14 @@ LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (set_("terms", "budget", "excesses", ["22", "22", "110"]), NO_BUDGET),
     (
         set_("terms", "budget", "own_delta", "2/1000000"),
-        "contains a number that is not in canonical form",
+        "is not valid: a number is not in canonical form",
     ),
     (pop("terms", "budget", "own_delta"), NO_BUDGET),
     (set_("terms", "budget", "sigma", "1"), NO_BUDGET),
-    (set_("terms", "budget", "epsilon", "one"), "a budget contains a value that is not a number"),
+    (set_("terms", "budget", "epsilon", "one"), "a budget is not valid: a value is not a number"),
     (set_("terms", "budget", []), NO_BUDGET),
     (set_("terms", "budget", "ceiling", {"epsilon": "1/2"}), NO_BUDGET),
-    (set_("terms", "budget", "ceiling", []), "a ceiling is not a JSON object whose values are"),
+    (set_("terms", "budget", "ceiling", []), "a ceiling is not an object that maps names to"),
     (set_("terms", "blocks", ["a", "a"]), NO_BUDGET),
     (set_("terms", "blocks", "ab"), NO_BUDGET),
     (set_("terms", "per", "month"), NO_BUDGET),

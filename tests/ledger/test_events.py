@@ -95,13 +95,13 @@ def test_a_block_without_a_release_is_an_error() -> None:
     ("arguments", "said"),
     [
         ({"guarantee": 1}, "guarantee must be a safeselect guarantee"),
-        ({"mechanism": "laplace"}, "mechanism must name a library and a law"),
-        ({"mechanism": "opendp/a b"}, "mechanism must name a library and a law"),
+        ({"mechanism": "laplace"}, "must be the name of a library and of its mechanism"),
+        ({"mechanism": "opendp/a b"}, "must be the name of a library and of its mechanism"),
         ({"mechanism": None}, "mechanism must be a string"),
         ({"parameters": ["a"]}, "parameters must map names to strings"),
         ({"parameters": {"a": 1}}, "the value of a parameter must be a string"),
         ({"parameters": {"a": "x\ny"}}, "must be one line"),
-        ({"guarantee": ZeroConcentratedDP(1)}, "epsilon, which ZeroConcentratedDP does not bound"),
+        ({"guarantee": ZeroConcentratedDP(1)}, "ZeroConcentratedDP cannot be charged to this"),
     ],
 )
 def test_wrong_arguments_charge_nothing(arguments: dict[str, Any], said: str) -> None:

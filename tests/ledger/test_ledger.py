@@ -136,20 +136,20 @@ def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> 
 def test_a_guarantee_without_a_price_is_refused_and_nothing_is_charged(place: Any) -> None:
     approximate, rho = ApproximateDP("1/2", "1e-7"), ZeroConcentratedDP("1/100")
     cases = [
-        ({"epsilon": 1}, approximate, "limits epsilon, .* use a budget with epsilon and delta"),
-        ({"epsilon": 1}, rho, "limits epsilon, .* use a budget with epsilon and delta"),
+        ({"epsilon": 1}, approximate, "limits epsilon; use a budget with epsilon and delta"),
+        ({"epsilon": 1}, rho, "limits epsilon; use a budget with epsilon and delta"),
         (
             {"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"},
             rho,
-            "limits epsilon and delta, .*; use a budget with epsilon and delta and with own_delta",
+            "limits epsilon and delta; use a budget with epsilon and delta and with own_delta",
         ),
-        ({"rho": 1}, approximate, "limits rho, .*; use a budget with rho and delta"),
+        ({"rho": 1}, approximate, "limits rho; use a budget with rho and delta"),
     ]
     budgets = {str(i): Budget(**TERMS, **terms) for i, (terms, _, _) in enumerate(cases)}
     ledger = Ledger.create(place, budgets)
     before = ledger.head
     for i, (_, guarantee, said) in enumerate(cases):
-        with pytest.raises(ParameterError, match=f"this budget {said}"):
+        with pytest.raises(ParameterError, match=f"cannot be charged to this budget, which {said}"):
             scope(ledger, str(i)).pay(pure(guarantee=guarantee))
     assert ledger.head == before
 

@@ -147,7 +147,7 @@ def test_of_scopes_that_are_joined_the_least_counts() -> None:
     assert (b & c & a).fits(asked) == 2
     free = ApproximateDP(0, "1e-9")
     assert b.fits(free) == 250
-    with pytest.raises(ParameterError, match="limits epsilon, which ApproximateDP does not bound"):
+    with pytest.raises(ParameterError, match=r"ApproximateDP cannot be charged .* limits epsilon;"):
         (a & b).fits(free)
 
 

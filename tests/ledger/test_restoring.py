@@ -222,7 +222,7 @@ def test_the_command_repairs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr()
     assert said.out == f"{Ledger.open(path).head}\n"
     assert "l.torn-" in said.err
-    assert "repeat any charges in it" in said.err
+    assert "make any charges in that file again" in said.err
     assert main(["ledger", "verify", str(path)]) == 0
 
 
@@ -259,7 +259,7 @@ def _other_chain(lines: list[bytes]) -> list[bytes]:
     [
         (lambda lines: lines[5:], "the lines in between are missing"),
         (lambda lines: [*lines[:5], *lines[6:]], "does not follow"),
-        (lambda lines: [*lines[:-1], lines[-1][:-1]], "no newline"),
+        (lambda lines: [*lines[:-1], lines[-1][:-1]], "does not end with a newline"),
         (lambda lines: [*lines[:-1], lines[-1][:-9] + b"\n"], "not valid: its line was changed"),
         (lambda lines: [*lines[:-1], lines[-1].replace(b"released", b"aborted!")], "fields|kind"),
         (lambda lines: [lines[0].replace(b"kind", b"King"), *lines[1:]], "canonical"),

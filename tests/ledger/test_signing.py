@@ -93,5 +93,5 @@ def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
     with pytest.raises(ParameterError, match=r"\.\[signing\]"):
         Ed25519Signer(SEED, key_id="k")
-    with pytest.raises(LedgerError, match=r"cannot be checked: .*\.\[signing\]"):
+    with pytest.raises(LedgerError, match=r"cannot be made or checked: .*\.\[signing\]"):
         ledger.check(public_keys=[PUBLIC])

@@ -37,7 +37,7 @@ WHOLE = {"a": 5, "b": 9, "c": 7}
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (Counts(WHOLE, places=3), "largest counts of a table, and their items are private"),
+        (Counts(WHOLE, places=3), "the largest counts of a table, and their items are private"),
         (Counts(WHOLE, places="all", unit="trip"), "the unit of these counts is 'trip'"),
     ],
 )

@@ -51,7 +51,7 @@ def test_copies_are_refused(kind):
             for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
         ],
     ):
-        with pytest.raises(TypeError, match=f"a {kind.__name__} cannot be copied or pickled"):
+        with pytest.raises(TypeError, match=f"{kind.__name__} objects cannot be copied or pickled"):
             attempt(thing)
     with pytest.raises(TypeError, match="cannot be copied"):
         copy.deepcopy({"nested": [thing]})

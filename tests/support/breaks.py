@@ -385,7 +385,7 @@ _BY_CLAIMS = {
         ("ledger/balance.py:charged", 'charge["after"] != exact_texts(after)', "False"),
         ("ledger/balance.py:charged", "not allows(balance.budget.caps, cost, after)", "False"),
         ("ledger/budget.py:understated", "stated[name] < least", "stated[name] != least"),
-        ("ledger/stores/memory.py:_run", "generation() != self._born", "False"),
+        ("ledger/stores/memory.py:write", "generation() != self._born", "False"),
         ("ledger/stores/memory.py:append", "self.new.append", "self._rows.append"),
         ("ledger/book.py:_add", "if not reading.fits(checker):", "if False:"),
         (

@@ -77,9 +77,6 @@ ROWS: dict[str, Callable[[Path], Any]] = {
     "floats that pandas wrote": lambda home: parquet(
         home / "t.parquet", city=["a", "b"], rider=[1.5, None]
     ),
-    "truth values that pandas wrote": lambda home: pd.DataFrame(
-        {"city": ["a", "b"], "rider": [True, False]}
-    ),
 }
 # What its columns are, or are called.
 COLUMNS: dict[str, Callable[[Path], Any]] = {

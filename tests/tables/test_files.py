@@ -134,7 +134,7 @@ def test_a_wrong_list_of_candidates_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         read_candidates(write(tmp_path / "c.txt", content))
-    with pytest.raises(InputError, match="does not exist; it must contain one group per line"):
+    with pytest.raises(InputError, match="does not exist; pass a file with one group per line"):
         read_candidates(tmp_path / "missing.txt", what="group")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,14 @@ def test_other_columns_are_refused_without_a_cell(table: Any, message: str) -> N
     assert PRIVATE not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("beside", [None, "x", 2.5])
+def test_no_cell_of_pandas_decides_whether_others_are_refused(beside: object) -> None:
+    for cells in ([True, False, True], [Decimal("1.50")] * 2 + [Decimal("0.1")]):
+        frames = [pd.DataFrame({"rider": each, "city": "a"}) for each in (cells, [*cells, beside])]
+        one, two = (count_distinct_users(each, item="city", user="rider") for each in frames)
+        assert (one["a"], two["a"]) == (2, 2 + (beside is not None))
 
 
 def test_what_is_no_table_is_refused() -> None:
@@ -264,7 +273,7 @@ def test_another_encoding_is_suspected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the encoding differs and must be stated") as rows:
         count_distinct_users(tmp_path / "may.csv", item="city", user="rider")
     assert "nchen" not in str(rows.value)
-    with pytest.raises(InputError, match="another encoding, pass it as encoding, such as 'cp1252'"):
+    with pytest.raises(InputError, match="another encoding, pass that encoding, such as 'cp1252'"):
         count_distinct_users(tmp_path / "head.csv", item="city", user="rider")
 
 

@@ -183,7 +183,7 @@ class Moments:
     def _moment(self, guarantee: Guarantee | GaussianDP) -> tuple[Interval, _Factors]:
         """The parts of ln M(a): a number, and factors under a logarithm (see `_weighed`)."""
         if isinstance(guarantee, ApproximateDP):
-            raise ParameterError("an ApproximateDP guarantee has no Rényi moments to compose")
+            raise ParameterError("an ApproximateDP guarantee does not bound Rényi moments")
         if isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)):
             # mu-GDP has the moments of (mu**2 / 2)-zCDP.
             return self._order * self._excess * guarantee.zcdp.rho, [None, None, None]

@@ -257,7 +257,7 @@ def _read_base(base: object) -> None:
     if not isinstance(base, Base):
         raise ParameterError(
             "base must be PureDP, LaplaceDominated, BoundedRange or ZeroConcentratedDP, got "
-            f"{describe(base)}; for other guarantees, repeated runs have no privacy proof"
+            f"{describe(base)}; the library has no proof for repeated runs with another guarantee"
         )
 
 

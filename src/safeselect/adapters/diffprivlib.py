@@ -53,8 +53,8 @@ class _Choice:
     ) -> None:
         if measure is not None:
             raise ParameterError(
-                "measure must be None: for public weights, call "
-                "safeselect.exponential_mechanism(..., weights=...); for quantiles, call "
+                "measure must be None; for public weights, call "
+                "safeselect.exponential_mechanism(..., weights=...), and for quantiles, call "
                 "safeselect.adapters.diffprivlib.quantile"
             )
         self._terms = cost(epsilon, sensitivity, monotonic)
@@ -283,8 +283,8 @@ def _bounds(bounds: object, count: int, dimensions: int) -> list[tuple[Fraction,
     sizes = {1, count} if dimensions == 1 else {1}
     if len(lowest) not in sizes or len(highest) not in sizes:
         raise ParameterError(
-            "each end of bounds must be one number or, if the result has one dimension, one number "
-            "for each entry of the result"
+            "each end of bounds must be one number or, if the result for a single quantile has one "
+            "dimension, one number for each of its entries"
         )
     pairs = [(lowest[place % len(lowest)], highest[place % len(highest)]) for place in range(count)]
     if any(low >= high for low, high in pairs):

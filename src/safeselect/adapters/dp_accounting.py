@@ -90,13 +90,13 @@ def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
     if isinstance(guarantee, ApproximateDP):
         raise ParameterError(
             "an ApproximateDP guarantee has no event, because its privacy loss can be unbounded; "
-            "call dp_event for each part of the release instead"
+            "if no part of the release has such a guarantee, call dp_event for each part"
         )
     if isinstance(guarantee, Repetition):
         guarantee = guarantee.single
     cost = size(guarantee)
     if cost > _LARGEST:
-        raise ParameterError(f"epsilon, rho and mu**2 of an event must be at most {_LARGEST}")
+        raise ParameterError(f"epsilon, rho or mu**2 of the guarantee must be at most {_LARGEST}")
     if not cost:
         return events.NoOpDpEvent()
     if isinstance(guarantee, GaussianDP):
@@ -156,7 +156,7 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
     losses = sum(sizes, Fraction(0))
     if losses > step * _MOST_LOSSES:
         raise ParameterError(
-            f"the privacy losses can reach {decimal(losses)}, more than {_MOST_LOSSES} times the "
+            f"the privacy losses add up to about {decimal(losses)}, over {_MOST_LOSSES} times the "
             "interval; use a larger interval"
         )
     library = _library("dp_accounting.pld.privacy_loss_distribution")

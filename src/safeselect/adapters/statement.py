@@ -36,11 +36,11 @@ _ASKED = {
     "unknown_domain": "Which items (at most {k}) have the largest counts? The set of items is "
     "private too.",
     "top_k_by_group": "Which candidates of each of {groups} groups have the largest counts?",
-    "top_k_many": "In each of {rows} rows, which {k} of {candidates} candidates have the largest "
-    "scores?",
+    "top_k_many": "In each of {rows} rows, which of {candidates} candidates have the largest "
+    "scores (top {k})?",
     "select_many": "In each of {rows} rows, which of {candidates} candidates has the largest "
     "score?",
-    "top_k": "Which {k} of {candidates} candidates have the largest scores?",
+    "top_k": "Which of {candidates} candidates have the largest scores (top {k})?",
     "pay_what_you_get": "Which items have the largest counts, query after query? The set of "
     "items is private too.",
     "partition": "Which keys have enough users to be shown?",
@@ -58,9 +58,9 @@ _ASSUMED = {
     "range": "No unit changes the difference of two scores by more than {}.",
     "sensitivity_l1": "No unit changes the numbers by more than {} in total.",
     "sensitivity_l2_squared": "No unit changes the numbers by more than {} in the sum of squares.",
-    "max_contributions": "Each unit is counted for {} items at most.",
-    "max_partitions": "Each unit is counted for {} keys at most.",
-    "max_groups": "Each unit is counted in {} groups at most.",
+    "max_contributions": "Each unit is counted for at most {} of the items.",
+    "max_partitions": "Each unit is counted for at most {} of the keys.",
+    "max_groups": "Each unit is counted in at most {} of the groups.",
 }
 _PRIVATE_CANDIDATES = ("unknown_domain", "pay_what_you_get", "select_partitions", "partition_str")
 
@@ -105,17 +105,17 @@ def _released(release: Release) -> list[str]:
     elif isinstance(release, Groups):
         said = [f"{_quoted(group)}: {_listed(release[group])}." for group in release]
     elif isinstance(release, Batch):
-        said = [f"A winner, or a list of winners, for each of {len(release)} rows."]
+        said = [f"The winner or winners of each row ({len(release)} in all)."]
     elif isinstance(release, Answers):
-        said = [f"{len(release)} values above the threshold."]
+        return [f"Values above the threshold: {len(release)}, each with its noisy lead over it."]
     else:
-        found, order = [*cast("Any", release)], getattr(release, "ordered", False)
-        best = ", best first" if order else ""
-        said = [f"{_listed(found)}{best}." if found else "Nothing was found."]
+        if not (found := [*cast("Any", release)]):
+            return ["Nothing was found."]
+        said = [_listed(found) + (", best first." if getattr(release, "ordered", False) else ".")]
     counts, noise = getattr(release, "counts", None), getattr(release, "noise", None)
     if counts is not None and not isinstance(release, Groups):
         said.append(f"Their noisy counts: {_listed(counts)}.")
-    gaps = getattr(release, "gap", None) or getattr(release, "gaps", None)
+    gaps = getattr(release, "gap", getattr(release, "gaps", None))
     if gaps is not None:
         said.append("Also released: the noisy lead of each over the next.")
     if noise is not None:

@@ -62,7 +62,7 @@ def exponential_mechanism(
     """
     if base_measure is not None:
         raise ParameterError(
-            "base_measure must be None: for public weights, call "
+            "base_measure must be None; for public weights, call "
             "safeselect.exponential_mechanism(..., weights=...)"
         )
     # In the programs' own versions `base_measure` or `monotonic` may be the fourth argument.

@@ -155,7 +155,7 @@ def _of_scores(stated: Stated) -> Plan:
         more |= {"threshold": exact_text(threshold)}
     if name != stated.name:
         if not _DIGEST.fullmatch(stated.text("weights")) or (law.drawn == "again" and k > 1):
-            raise ParameterError("weights must be a hash; permute-and-flip with weights needs k=1")
+            raise ParameterError("weights must be a hash; weighted permute-and-flip requires k=1")
         more |= stated.copied("weights")
     parameters = {**asked.recorded, **plan.stated, **more}
     return Plan(plan.guarantee, ((plan.each, plan.draws),), parameters)

@@ -140,7 +140,7 @@ def _holds(test: _Test, value: str | None) -> Verdict:
 
 def _texts(value: object) -> frozenset[str]:
     if not isinstance(value, list) or not all(type(each) is str for each in value):
-        raise InputError(f"a condition must list strings, not {value!r}")
+        raise InputError(f"the operators is and is_not require a list of strings, not {value!r}")
     return frozenset(value)
 
 
@@ -148,7 +148,7 @@ def _version(value: str) -> list[int]:
     """The numbers of a version, without zeros at its end."""
     matched = _VERSION.search(value)
     if matched is None:
-        raise InputError(f"a version must contain numbers, got {value!r}")
+        raise InputError(f"a version must contain a number, got {value!r}")
     numbers = list(map(int, matched[1].split(".")))
     while numbers and not numbers[-1]:
         numbers.pop()

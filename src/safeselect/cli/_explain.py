@@ -37,7 +37,7 @@ EXAMPLE = declare("""
 """)
 ASKED = (*HOW_MANY, *TOTAL, *EXAMPLE, *GRID)
 COMPARED = declare("--epsilon E several required  one or more total costs, such as 0.5 1 2")
-IN_GROUPS = declare("--max-groups C integer =1  assume that each user counts in at most C groups")
+IN_GROUPS = declare("--max-groups C integer =1  count each user in at most C groups (default: 1)")
 GROUPS = declare("""
 --delta D  total delta; required unless --known is passed
 --groups N integer required  number of groups
@@ -116,19 +116,19 @@ EXPLAIN = Command(
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "compute by how many users an item must lead in order to be released by safeselect top-k",
+    "compute by how many users an item must lead so that top-k releases it with probability 0.95",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "show by how many users an item must lead for each value of the top-k option --max-groups",
+    "for each value of the top-k option --max-groups, show by how many users an item must lead",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )
 EXPLAIN_KEYS = _planning(
     explain_keys,
-    "compute the number of users that an item must have in order to be released by safeselect keys",
+    "compute how many users an item needs for safeselect keys to release it with probability 0.95",
     (*DELTA, *CAPPED, *EACH),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )

@@ -34,7 +34,7 @@ SHOWN = PUBLIC_KEYS + declare("""
 | --json  print the information from the HTML page in JSON format
 """)
 REASON = declare("--reason TEXT required  reason for the change, stated in the record")
-LINES = declare("LINES optional =-  file with the lines to add, or - for standard input")
+LINES = declare("LINES optional =-  file with the lines to add, or - for standard input (default)")
 BUDGET = declare("""
 --unit UNIT required  unit of privacy, such as person
 --neighbours NAME required  definition of neighbours: add_remove, replace_one or your own words
@@ -64,7 +64,7 @@ APPROVALS several  files with the output of safeselect ledger approve
 CHARGED = declare("""
 ledger
 --ledger FILE  ledger file made with safeselect ledger create, or a PostgreSQL URL
---scope NAME repeated  scope to charge; several scopes are charged together or not at all
+--scope NAME repeated  scope to charge; if repeated, all of the scopes are charged, or none
 --purpose TEXT  purpose of the release, stated in the record (default: the name of the command)
 --head HEAD  previously published head of the ledger
 """)
@@ -121,8 +121,8 @@ def _reopen(options: argparse.Namespace) -> int:
 
 def _repair(options: argparse.Namespace) -> int:
     kept = repair(options.file, head=options.head)
-    said = f"moved the invalid line and all after it to {shown(kept)}; repeat any charges in it"
-    return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
+    said = f"moved the invalid line and everything after it to {shown(kept)}; make any charges in "
+    return _done(Ledger.open(options.file).head, f"{said}that file again; {_NEW_HEAD}")
 
 
 def _append(options: argparse.Namespace) -> int:
@@ -263,8 +263,8 @@ A ledger holds a privacy budget for each scope (for example, a data set) and a r
 release. Publish its head: anyone who has the head can check later that no record up to it was
 changed or removed.
 
-The URL of a ledger in PostgreSQL has the form postgresql://USER@HOST/DB?schema=NAME, without a
-password. Put the password in PGPASSWORD or ~/.pgpass.
+The URL of a ledger in PostgreSQL has the form postgresql://USER@HOST/DATABASE?schema=NAME, without
+a password. Put the password in PGPASSWORD or ~/.pgpass.
 """,
     actions=(
         _action("create", "create a ledger with one scope", _create, OPENED + APPROVERS, _OPENED),
@@ -273,7 +273,7 @@ password. Put the password in PGPASSWORD or ~/.pgpass.
             "reopen", "reopen a scope closed by too many refusals", _reopen, SCOPE + REASON, _REASON
         ),
         _action(
-            "repair", "move the first invalid line and the rest out of a damaged ledger", _repair
+            "repair", "move the first invalid line and all later lines out of a ledger", _repair
         ),
         _action(
             "append",
@@ -306,7 +306,7 @@ password. Put the password in PGPASSWORD or ~/.pgpass.
         Command("approve", "sign a proposal with an approver's key", SIGNED, _approve, _APPROVE),
         _action(
             "enact",
-            "make a change that the approvers have signed",
+            "make a change that enough approvers have signed",
             _enact,
             APPROVED,
             " proposal.json approval.json",

@@ -66,7 +66,7 @@ def _list(options: argparse.Namespace) -> int:
 _TOUCHES = {True: "affects", None: "affects some releases made with", False: "does not affect"}
 RECALL = Command(
     "recall",
-    "list the releases that an advisory affects or may affect, and what guarantees still hold",
+    "list the releases that an advisory affects or may affect, and the guarantees that still hold",
     ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
@@ -83,8 +83,8 @@ CORRECT = Command(
     ADVISORY + FILE + KEY + HEAD,
     _correct,
     """\
-The totals do not change. A signed ledger requires --key. Only the owner of a ledger in PostgreSQL
-can add the record.
+The totals do not change. A signed ledger requires --key. If the ledger is in PostgreSQL, only its
+owner can add the record.
 
 For example: safeselect ledger correct advisory.json budget.db
 """,

@@ -53,12 +53,12 @@ MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)}
     (default: depends on whether --delta or --rho is passed)
 """)
-COUNTER = declare("--rows N integer  public number of rows in FILE; warns if --delta exceeds 1/N")
+COUNTER = declare("--rows N integer  public number of rows in FILE, to warn if --delta exceeds 1/N")
 FORM = declare("""
 input format
---delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)
+--delimiter C  CSV delimiter (default: a comma, or a tab for .tsv and .tsv.gz files)
 --encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  CSV encoding; Windows programs often write cp1252
---ids {text,numbers}  compare user ids as text, or as integers (ignoring blanks, leading zeros, .0)
+--ids {text,numbers}  compare user ids as text, or as integers (without blanks, leading zeros or .0)
 --missing WORD repeated  treat WORD, such as "n/a", as a missing value
 --decimal MARK =.  decimal mark: . or , (default: .)
 --thousands MARK  thousands separator, such as "." (default: none)
@@ -70,7 +70,7 @@ input format
 --memory SIZE  memory limit for DuckDB, such as 2GB (default: 4GB, or less on a small machine)
 """)
 COLUMNS = declare("""
---item COL required  column that contains the items, which are the candidates
+--item COL required  column that contains the items, such as cities
 --user COL required  column that identifies the user of each row
 """)
 HOW_MANY = declare("-k K integer required  release K items, or at most K in an unknown domain")
@@ -115,7 +115,7 @@ CHOSEN = (*ONE, *TOTAL, *MECHANISM, *SENSITIVITY, *GRID)
 DELTA = declare("--delta D required  total delta, such as 1e-9")
 CAPPED = declare("""
 --max-partitions D integer =1  count each user for at most D items (default: 1); the decisions
-    about these items share epsilon; choose D without looking at the data
+    about these items share epsilon and delta; choose D without looking at the data
 --pre-threshold T integer =1  never release an item with fewer than T users
 --with-counts  also release the noisy number of users of each item, at no extra cost
 """)
@@ -346,14 +346,14 @@ LOOK = Command(
     _look,
     """\
 Prints how user ids, numbers, dates and missing values are written, and suggests options for reading
-them. No release chooses these options itself; without --ids, it compares ids as written.
+them. Other commands do not set these options for you: without --ids, they compare ids as written.
 
 For example: safeselect look trips.csv --user rider
 """,
 )
 TOP_K = _command(
     "top-k",
-    "release the items with the most distinct users",
+    "release items with many distinct users",
     """\
 By default, the candidates are the items in FILE (an unknown domain). The set of these items is
 private, so for each user, --delta bounds the probability of showing an item that no other user has.
@@ -393,8 +393,8 @@ QUANTILES = _command(
     "quantiles",
     "release quantiles of a column; each user counts once",
     """\
-Rows whose value is neither a number nor a date are dropped. To see how values are
-written, run safeselect look.
+A row is dropped if its value is not a number or, if --lowest is a date, not a date. To see how
+values are written, run safeselect look.
 
 For example: safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2
 --lowest 0 --highest 500 --step 1/2 --epsilon 1

@@ -39,7 +39,7 @@ def _run(options: argparse.Namespace) -> int:
 
 SQL = Command(
     "sql",
-    "print an SQL statement that counts the distinct users of each item in a database",
+    "print an SQL statement that counts the distinct users of each item in a database table",
     OPTIONS,
     _run,
     """\

@@ -131,8 +131,8 @@ def explain(
     score_error: Number | None = None,
     budget: Budget | Balance | None = None,
 ) -> Explanation:
-    """Return a table of the cost and the expected error of each mechanism of `top_k` except
-    "laplace".
+    """Return a table of the cost and the expected error of each mechanism of `top_k`; the expected
+    error of "laplace" is not known.
 
     The scores are synthetic: n candidates, k of which score higher than the others by `gap`. By
     default the scores are counts of users, with sensitivity 1 and monotonic changes. No data are

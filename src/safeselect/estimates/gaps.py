@@ -40,8 +40,8 @@ def estimate_fixed_from_gaps(
     variance_ratio: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return linear estimates of the k winners' scores, in order, as if the winners were fixed in
-    advance.
+    """Return linear estimates of the k winners' scores, in order, computed as if the winners were
+    fixed in advance.
 
     For candidates that are fixed in advance, these are the best linear unbiased estimates. But the
     noise also determined which candidates won, and in which order. If winners lead by little
@@ -129,8 +129,8 @@ def estimate_from_threshold(
 
 
 def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Fraction:
-    """Return the variance of the noise in a selection, divided by the variance of the noise in a
-    Laplace measurement.
+    """Return the variance of the noise in a selection, or in a gap of a session, divided by the
+    variance of the noise in a Laplace measurement.
 
     For `estimate_fixed_from_gaps`, with half of the cost spent on the selection and half on
     measuring k counts, it is 1/2 (exponential) or 1 (Laplace) if monotonic, and 2 or 4 if not.

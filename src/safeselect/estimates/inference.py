@@ -22,9 +22,8 @@ _HALVINGS = 80
 def gap_p_value(
     gap: Number, *, rate: Number, noise: Literal["exponential", "laplace", "gumbel"]
 ) -> Fraction:
-    """Return a p-value for the hypothesis that the winner does not have the largest score.
-
-    The hypothesis is that the score of another candidate is at least as large.
+    """Return a p-value for the hypothesis that another candidate's score is at least as large as
+    the winner's.
 
     Valid after selection: given the winner, it bounds the probability of a gap this large.
 

@@ -175,10 +175,10 @@ def explain_items(
     with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans:
-    """Return by how many users an item must lead in order to be released with probability 0.95, for
-    each given epsilon.
+    """Return the lead, in users, that an item must have in order to be released with probability
+    0.95, for each given epsilon.
 
-    This is the lead over the item in place k_bar + 1, or over 0 if there is no such item.
+    It is the lead over the item in place k_bar + 1, or over 0 if there is no such item.
 
     Args:
         k, k_bar, delta, max_contributions, with_counts: as for `tables.top_items`.
@@ -327,7 +327,7 @@ def _both_laws(epsilons: Iterable[Number], delta: Number, shares: Mapping[int, F
                     tried.append(Plan(total.epsilon, users, noise=noise, max_partitions=cap))
             plans += [_best(tried)] if tried else []
     if not plans:
-        raise ParameterError("no key can be kept at this cost; use a larger epsilon")
+        raise ParameterError("epsilon is too small for both values of noise; use a larger epsilon")
     return Plans(
         f"keys, users as stated: {_listed(shares)}, delta = {rounded_text(totals[0].delta)}",
         tuple(plans),

@@ -206,8 +206,8 @@ def rotate(book: Book, key: object, approvals: object) -> None:
             return kind, {**content, "approvals": signed}
         if book.signer is None or not is_key(book.signer, checker.signer):
             raise ParameterError(
-                "the current key must sign the handover; open the ledger with this key as "
-                "signer= or, if the key is lost, pass approvals of a proposal from propose.key"
+                "the current key must sign the handover; open the ledger with this key as signer= "
+                "or, if the key is lost, pass approvals of a proposal from ledger.propose.key"
             )
         place: dict[str, Content] = {"seq": str(checker.count), "previous": checker.last}
         message = handover_message({**content, **place, "ledger": checker.ledger})

@@ -135,8 +135,8 @@ class Budget:
         text(neighbours, "neighbours")
         if rest["blocks"] and neighbours != "add_remove":
             raise ParameterError(
-                "disjoint blocks require neighbours='add_remove', because replacing a person's "
-                "data can move the person to another block"
+                "disjoint blocks require neighbours='add_remove', because a unit whose data are "
+                "replaced can move to another block"
             )
         for name, value in {"unit": unit, "neighbours": neighbours, **rest}.items():
             object.__setattr__(self, name, value)
@@ -165,7 +165,7 @@ class Budget:
         if value <= self.terms.limits.get(limit, value):
             raise ParameterError(f"this budget has no {limit}, or its {limit} is not below {value}")
         if value > self.ceiling.get(limit, Fraction(0)):
-            said = exact_text(self.ceiling[limit]) if limit in self.ceiling else "none"
+            said = exact_text(self.ceiling[limit]) if limit in self.ceiling else "it has none"
             raise ParameterError(
                 f"{limit} cannot be raised above the ceiling of this scope ({said}); open "
                 "another scope"
@@ -207,8 +207,8 @@ class Budget:
         rest = "and with own_delta below delta " if self.terms.delta and not self.terms.rho else ""
         takes = "rho and delta" if self.terms.rho else f"epsilon and delta {rest}".strip()
         raise ParameterError(
-            f"this budget limits {' and '.join(self.terms.limits)}, which "
-            f"{type(guarantee).__name__} does not bound; use a budget with {takes}"
+            f"{type(guarantee).__name__} cannot be charged to this budget, which limits "
+            f"{' and '.join(self.terms.limits)}; use a budget with {takes}"
         )
 
     def refusal(
@@ -227,14 +227,13 @@ class Budget:
             room = f"{rounded_text(left['own_delta'], ROUND_FLOOR)} of {rounded_text(cap)} is left"
             rest = f"{room}; give the release a smaller delta" if cap else "none is reserved"
             said += f"has its own delta of {rounded_text(own)}, but {rest}"
-            if cap < Fraction(rounded_text(own)) <= self.terms.delta:
-                said += f"; a scope opened with own_delta={rounded_text(own)} allows it"
         else:
             said += self._short(total, asked, left)
             smaller = (share for share in _SHARES if self._fits(total, guarantee, parts, share))
             if (share := next(smaller, None)) is not None:
                 number = "rho" if isinstance(guarantee, ZeroConcentratedDP) else "epsilon"
-                said += f"; with {share} of its {number}, it would fit"
+                also = f" or {share**2} of its rho" if isinstance(guarantee, BoundedRange) else ""
+                said += f"; with {share} of its {number}{also}, it would fit"
         shown = {name: asked[name] for name in left}
         return BudgetError(said, scope=scope, asked=shown, left=left)
 
@@ -391,8 +390,8 @@ def _read_ceiling(ceiling: object, limits: Amounts) -> Amounts:
         return {}
     if not isinstance(ceiling, Mapping) or not ceiling or ceiling.keys() - limits.keys():
         raise ParameterError(
-            f"ceiling must map {' or '.join(limits)} to a number, such as {{'epsilon': 2}}, got "
-            f"{describe(ceiling)}"
+            f"ceiling must map {' or '.join(limits)} to a number, such as {{'{max(limits)}': 2}}, "
+            f"got {describe(ceiling)}"
         )
     found = {name: _read(ceiling[name], name) for name in limits if name in ceiling}
     for name, value in found.items():
@@ -561,7 +560,7 @@ class Balance:
                 count, _ = Balance.fresh(budget)._more(guarantee, parts)
                 found.append((count or 0, terms.own_delta))
         more, own = max(found)
-        opened = f"; with own_delta={rounded_text(own)} when the scope is opened: {_often(more)}"
+        opened = f"; with own_delta={exact_text(own)} when the scope is opened: {_often(more)}"
         return opened if more > times else ""
 
     @property
@@ -635,7 +634,7 @@ def charged(balance: Balance | None, charge: Fields, where: str) -> Balance:
         raise LedgerDamaged(f"{where} charges a scope that does not exist")
     cost = read_numbers(charge["charge"], where)
     if cost.keys() != balance.spent.keys():
-        raise LedgerDamaged(f"{where} does not charge exactly the totals that its scope limits")
+        raise LedgerDamaged(f"{where} does not charge exactly the amounts that its scope limits")
     after = add(balance.spent, cost)
     # An exact number has one spelling, so texts differ exactly where numbers do.
     if charge["after"] != exact_texts(after):

@@ -146,7 +146,7 @@ def read_numbers(content: object, what: str) -> dict[str, Fraction]:
         LedgerDamaged: it is not an object of numbers in their canonical spelling.
     """
     if not isinstance(content, dict):
-        raise LedgerDamaged(f"{what} is not a JSON object whose values are numbers")
+        raise LedgerDamaged(f"{what} is not an object that maps names to numbers")
     return {name: _read_number(written, what) for name, written in content.items()}
 
 
@@ -156,16 +156,16 @@ def _read_number(written: object, what: str) -> Fraction:
     try:
         return _short(written) if is_short else _exact(written)
     except ParameterError as error:
-        raise LedgerDamaged(f"{what} contains {error}") from None
+        raise LedgerDamaged(f"{what} is not valid: {error}") from None
 
 
 def _exact(written: object) -> Fraction:
     try:
         value = rational(written, "number", zero=True)
     except ParameterError:
-        raise ParameterError("a value that is not a number") from None
+        raise ParameterError("a value is not a number of at least 0") from None
     if exact_text(value) != written:
-        raise ParameterError("a number that is not in canonical form")
+        raise ParameterError("a number is not in canonical form")
     return value
 
 

@@ -120,7 +120,7 @@ def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
     used = read_numbers(spent, where)
     there = read_numbers({name: reserved.get(name) for name in spent}, where)
     if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):
-        raise LedgerDamaged(f"{where} must state used amounts: integers up to the reserved amounts")
+        raise LedgerDamaged(f"{where} must state used amounts as integers, up to those reserved")
 
 
 Outcome = Literal["released", "settled", "aborted"]
@@ -464,7 +464,7 @@ class Checker:
             LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:
-            raise LedgerDamaged("the ledger is empty, or its first line was removed")
+            raise LedgerDamaged("the ledger is empty, or its first line is incomplete")
         if self.unsigned:
             first = f"the signature of record {min(self.unsigned)} is wrong"
             raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")
@@ -525,7 +525,7 @@ class Checker:
     def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
         charge = self._open.get(record["charge"])
         if charge is None:
-            raise LedgerDamaged(f"{where} states the outcome of a charge that is not open")
+            raise LedgerDamaged(f"{where} states the outcome of a charge that awaits no outcome")
         scopes: dict[str, Balance] = {}
         if record["kind"] == "settled":
             check_spent(record["spent"], charge.parameters, where)

@@ -314,7 +314,7 @@ def _rows(lines: object) -> dict[int, Row]:
         if not isinstance(line, bytes):
             raise ParameterError(f"line {number} must be bytes, got {describe(line)}")
         if not line.endswith(b"\n"):
-            raise LedgerDamaged(f"line {number} has no newline: it was truncated")
+            raise LedgerDamaged(f"line {number} does not end with a newline; it may be truncated")
         row = read_line(line[:-1].decode("latin-1"), max(found, default=-1) + 1)
         if not found:
             row = row._replace(seq=_place(row))

@@ -112,7 +112,7 @@ class Asking:
 
 @dataclass(slots=True)
 class Pending:
-    """A charged release whose outcome this process must record.
+    """A charged release whose outcome is still to be recorded.
 
     `released` ends it; call it once. If a `with` block ends without a release, that ends it,
     too. After an exception the reason is "input", because only the caller knows whether the
@@ -193,7 +193,7 @@ class Pending:
         def look() -> int:
             found = self.book.state(lambda checker: checker.request_of(self.charge))
             if found is None or found.record is None or found.outcome != "released":
-                raise LedgerError(f"charge {self.charge} was not released")
+                raise LedgerError(f"the answer of charge {self.charge} was not released")
             return found.record
 
         try:
@@ -443,8 +443,8 @@ def external_charge(
     name = text(mechanism, "mechanism")
     if not _NAMED.fullmatch(name) or _OURS.fullmatch(name):
         raise ParameterError(
-            "mechanism must name a library and a law, such as 'opendp/laplace', optionally with "
-            f"a version of the law, got {name!r}"
+            "mechanism must be the name of a library and of its mechanism, such as "
+            f"'opendp/laplace', optionally with a version of the mechanism, got {name!r}"
         )
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ParameterError(f"parameters must map names to strings, got {describe(parameters)}")

@@ -92,7 +92,7 @@ class Ed25519Signer:
         return f"<Ed25519Signer {self.key_id}>"
 
     def __reduce_ex__(self, _: object) -> NoReturn:
-        raise TypeError("an Ed25519Signer cannot be pickled or copied, to protect its key")
+        raise TypeError("to protect its key, an Ed25519Signer cannot be pickled or copied")
 
     def sign(self, message: bytes) -> bytes:
         """Return the signature of a message."""
@@ -199,7 +199,7 @@ def _library(name: str) -> Any:
     try:
         return library(name, "signing")
     except ParameterError as error:
-        raise LedgerError(f"the signatures of this ledger cannot be checked: {error}") from None
+        raise LedgerError(f"Ed25519 signatures cannot be made or checked: {error}") from None
 
 
 def check_signer(signer: Mapping[str, Any], where: str) -> None:

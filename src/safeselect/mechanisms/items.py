@@ -257,7 +257,7 @@ def check_unknown(
     if fetched != "all" and fetched <= k_bar:
         raise ParameterError(
             f"k_bar={k_bar} requires the {k_bar + 1} largest counts, but only {fetched} were "
-            f"requested; use places={k_bar + 1}"
+            f"requested; count again with places={k_bar + 1}"
         )
 
 

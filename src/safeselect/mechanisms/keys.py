@@ -151,8 +151,8 @@ def keep_table(epsilon: Fraction, delta: Fraction, *, with_counts: bool) -> Keep
         raise ParameterError(f"the epsilon for each key must be at most {_MOST_EPSILON}")
     if 2 * crossing(epsilon, delta) > MOST_ROWS - 4:
         raise ParameterError(
-            "the epsilon for each key is so small that only keys with over half a million users "
-            "would be kept; use a larger epsilon or a smaller max_partitions"
+            "the epsilon for each key is so small that a key with half a million users would "
+            "probably not be kept; use a larger epsilon or a smaller max_partitions"
         )
     bits = _PLACES + (-(-delta.denominator // delta.numerator)).bit_length()
     lowered = 0
@@ -403,8 +403,8 @@ def select_partitions(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose which keys of a table to release; each key is kept with the largest probability that
-    its share of the cost allows.
+    """Choose which keys of a table to release. With the default `pre_threshold`, each key is kept
+    with the largest probability that its share of the cost allows.
 
     A key with n users is kept with probability p_n, independently of the others. At the same cost
     for each key, no private rule keeps a key of any size more often. With `with_counts`, the noisy

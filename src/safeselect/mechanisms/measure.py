@@ -83,8 +83,8 @@ class Law:
             found = cls("discrete Gaussian", guarantee, _L2, size, size / (2 * guarantee.rho))
         if not _LEAST <= found.parameter <= _MOST:
             raise ParameterError(
-                "sigma**2 of the noise must be between 2**-80 and 2**100; choose another "
-                "unit for the values, or another cost"
+                "sigma**2 of the noise must be between 2**-80 and 2**100; rescale the values and "
+                "their sensitivity, or change the cost"
             )
         return found
 
@@ -276,8 +276,8 @@ def _check_counts(values: object, size: int, law: Law, scope: Scope | None) -> N
     check_unit(values.unit, unit_of(scope))
     if values.places != "all":
         raise ParameterError(
-            "these are the largest counts of a table, and their items are private; use "
-            "select_partitions(..., with_counts=True)"
+            "these are only the largest counts of a table, and their items are private; count "
+            "without places=, and use select_partitions(..., with_counts=True)"
         )
     # A user who replaces another takes away the other's contributions and adds as many.
     replaced = is_replaced(scope)
@@ -287,5 +287,5 @@ def _check_counts(values: object, size: int, law: Law, scope: Scope | None) -> N
         who = "replacing one user" if replaced else "one user"
         raise ParameterError(
             f"{who} can change {moved} of these counts by 1 each, so {law.norm} must be at least "
-            f"{moved}; to lower this number, pass max_contributions= when you count"
+            f"{moved}; to lower this number, pass a smaller max_contributions= when you count"
         )

@@ -206,7 +206,7 @@ def _proposed(width: Fraction, kind: type) -> str:
     """A thousandth of the distance of the ends as a step, in words; of dates, whole days."""
     if kind is date:
         return f"step={max(width // 1000, 1)}, in days"
-    return f"step='{exact_text(width / 1000 if width > 0 else Fraction(1))}', a thousandth of it"
+    return f"step='{exact_text(width / 1000 if width > 0 else Fraction(1))}'"
 
 
 def _ordinal(value: object, name: str) -> Fraction:

@@ -224,7 +224,7 @@ class CoveredScope:
         self._broken = True
         raise ParameterError(
             f"with release {len(self._releases)}, {_said(guarantee)}, the run exceeds "
-            f"base={_said(self._base)}; the charge remains. Pass the total cost of all "
+            f"base={_said(self._base)}; any charge remains. Pass the total cost of all "
             "releases of one run as base"
         )
 
@@ -290,8 +290,8 @@ def best_of(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
-    """Run a differentially private mechanism a random number of times, and release only the run
-    with the best score.
+    """Run a differentially private mechanism a random number of times, and release only the
+    result of the run with the best score.
 
     K follows a truncated negative binomial law: P(K = k) is proportional to (1 - gamma)**k prod_{l
     < k} (l + eta) / (l + 1) for k >= 1. It is geometric for eta = 1 (Liu and Talwar 2019) and
@@ -382,7 +382,7 @@ def first_above(
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
     """Run a differentially private mechanism until a score reaches a threshold or the call stops at
-    random, and release only a run that reached the threshold.
+    random, and release only the result of a run that reached the threshold.
 
     After each run that does not reach the threshold, the call ends without a result with
     probability gamma. Let Q be the law of one run, and p the probability that a run passes. Then a

@@ -588,7 +588,8 @@ def top_k_above(
     ledger: Scope | None = None,
 ) -> TopK[Label]:
     """Choose up to k candidates whose noisy scores are above a noisy threshold, and release the gap
-    between each of these scores and the larger of the next noisy score and the noisy threshold.
+    between each of these scores and the larger of the next largest noisy score and the noisy
+    threshold.
 
     The threshold counts as an additional score. All scores get independent, identically
     distributed, continuous noise of scale k R / epsilon. R is the `sensitivity` if monotonic, or

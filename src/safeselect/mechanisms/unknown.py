@@ -583,8 +583,8 @@ def plan_lists(
 @final
 @sealed
 class PayWhatYouGet(InTurns):
-    """A session whose top-k queries on unknown domains share a limit on the number of draws. Each
-    query uses up only the draws that it makes.
+    """A session whose top-k queries on unknown domains share a limit on the number of draws. A
+    query that succeeds uses up only the draws that it makes.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
     draw and delta per query. A list of k labels takes k draws. A list that ends at the bottom after

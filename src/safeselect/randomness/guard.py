@@ -110,8 +110,8 @@ def generation() -> Generation:
 
 def _refuse_copy(self: object, *_: object) -> NoReturn:
     raise TypeError(
-        f"a {type(self).__name__} cannot be copied or pickled, because the copy would repeat its "
-        "random bytes; create a new one instead"
+        f"{type(self).__name__} objects cannot be copied or pickled, because the copy would repeat "
+        "the random bytes; create a new object instead"
     )
 
 

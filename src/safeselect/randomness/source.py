@@ -56,7 +56,7 @@ class Source(Protocol):
         """Whether the source is for releases; False for a source for tests."""
 
     def begin(self) -> bytes:
-        """Return NONCE_BYTES random bytes to serve as the nonce of a new mechanism call.
+        """Return 16 random bytes (`NONCE_BYTES`) as the nonce of a new mechanism call.
 
         The nonce is public: it goes into the record and never into a sampler. The library calls
         this method once at the beginning of every call of a mechanism. Exception: for this
@@ -118,8 +118,8 @@ def _openssl_bytes(count: int) -> bytes:
 @final
 @own
 class OpenSSLSource(Guarded):
-    """A source of random bytes that combines `ssl.RAND_bytes` with fresh kernel bytes in every
-    fill.
+    """A source of random bytes that combines `ssl.RAND_bytes` with fresh kernel bytes for every
+    request.
 
     This is the default source. Requests of up to 512 bytes, including the 16 tested bytes, are the
     XOR of OpenSSL's bytes and the same number of kernel bytes. The XOR is tested, so it does no

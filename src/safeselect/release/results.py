@@ -353,7 +353,8 @@ class Selection(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TopK(_Scored, Generic[Label]):
-    """A release of a list of chosen candidates. If `ordered` is true, the best candidate is first.
+    """A release of a list of chosen candidates. If `ordered` is true, they are in the order in
+    which the mechanism ranked them, best first.
 
     Attributes:
         labels: labels of the candidates, or positions if no labels were given. There are fewer than

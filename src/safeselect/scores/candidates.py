@@ -326,7 +326,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
     if id(type(scores)) not in PLAIN or getattr(scores, "ndim", 2) != 2:
         raise ScoreError(
             "scores must be a plain two-dimensional NumPy array or a list of rows, got "
-            f"{type(scores).__name__}; use [scores] for one row, or scores.to_numpy() for a table"
+            f"{type(scores).__name__}; use [scores] for one row, scores.to_numpy() for a data frame"
         )
     rows: Any = scores
     if len(rows) == 0:

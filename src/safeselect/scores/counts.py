@@ -101,8 +101,8 @@ class Counts(Mapping[Any, int]):
         """
         if sha256(ascii(_pairs(check)).encode()).hexdigest() not in _BY_BYTES:
             raise ParameterError(
-                "check= must be the rows that the statement of `safeselect sql --check` returns, "
-                "in order"
+                "check= must be the rows that an engine which compares text byte by byte returns, "
+                "in order, for the statement of `safeselect sql --check`"
             )
         return cls(dict(_pairs(rows)), places, max_contributions, unit=unit)
 
@@ -137,11 +137,11 @@ class Counts(Mapping[Any, int]):
         check_unit(self.unit, unit)
         if self.places != "all":
             raise ParameterError(
-                "these are the largest counts of a table, and their items are private; use "
-                "unknown_domain_top_k, or count_distinct_users for a public list of candidates"
+                "these are only the largest counts of a table, and their items are private; use "
+                "unknown_domain_top_k, or pass public candidates= to count_distinct_users"
             )
         if reading.on_grid and reading.step.numerator != 1:
-            raise ParameterError("the counts are not multiples of grid; omit on_grid=True and grid")
+            raise ParameterError("counts need not be multiples of grid; omit on_grid=True and grid")
         # Whatever the cap: who leaves takes 1 from some counts, who comes adds 1 to some others.
         both_ways = replaced and change.range_ is not None
         if change.size < 1 + both_ways:
@@ -185,4 +185,4 @@ def _pairs(rows: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     """
     with suppress(TypeError, ValueError):
         return [(str.__str__(label), index(users)) for label, users in rows]
-    raise ParameterError("rows and check must be pairs (label, users), as statements return them")
+    raise ParameterError("rows and check must consist of pairs: a label and a number of users")

@@ -279,8 +279,8 @@ def paths_of(table: object) -> list[Path] | None:
     for each in parts:
         if not isinstance(each, (str, os.PathLike)):
             raise ParameterError(
-                "a table must be a file path, a list of paths or a frame, got a list that contains "
-                f"{type(each).__name__}"
+                "a table must be a file path, a list of paths or a data frame, got a list that "
+                f"contains {type(each).__name__}"
             )
         text = os.fspath(each)
         is_pattern = "*" in text and not os.path.lexists(text)
@@ -410,7 +410,7 @@ def header_of(file: Path, alias: Path, encoding: str, delimiter: str) -> list[st
         kind = "a gzip-compressed CSV" if compressed else "a CSV"
         raise InputError(
             f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if the file has "
-            "another encoding, pass it as encoding, such as 'cp1252' or 'utf-16'"
+            "another encoding, pass that encoding, such as 'cp1252' or 'utf-16'"
         )
     if not header:
         raise InputError(f"{shown(file)} has no valid header; its first line must name the columns")

@@ -31,7 +31,7 @@ _NAMES: dict[str, Callable[[Any], Any]] = {
     "pyarrow.Table": lambda table: table.column_names,
     _RELATION: lambda table: table.columns,
 }
-_READ_AT_ONCE = frozenset(("string", "large_string", "bool", "float", "double", "null"))
+_READ_AT_ONCE = frozenset(("string", "large_string", "float", "double", "null"))
 
 
 def as_arrow(table: object, columns: Sequence[str], *values: str, empty: bool = False) -> Any:
@@ -91,7 +91,7 @@ def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
     if converted is None:
         raise InputError(
             f"column {' or '.join(map(shown, places))} cannot be read; convert it to "
-            'integers or strings, for example with df["rider"].astype("Int64")'
+            'integers or strings, for example in pandas with df["rider"].astype("Int64")'
         )
     return converted
 

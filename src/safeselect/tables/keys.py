@@ -67,7 +67,7 @@ def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") ->
     """
     lines: list[str] | None = None
     if not os.path.lexists(path):
-        raise InputError(f"{shown(path)} does not exist; it must contain one {what} per line")
+        raise InputError(f"{shown(path)} does not exist; pass a file with one {what} per line")
     with suppress(OSError, ValueError), open(path, "rb") as file:
         lines = file.read().decode("utf-8-sig").split("\n")
     if lines is None:
@@ -121,7 +121,7 @@ def require_key(kind: str, column: str, *, item: bool = False) -> None:
     if kind not in (TEXT, _NOTHING) and kind not in INTEGERS and not (item and kind in _NUMBERS):
         raise InputError(
             f"column {shown(column)} must contain integers or strings, but contains {kind}; "
-            f'convert it, for example with df[{shown(column)}].astype("string")'
+            f'convert it, for example in pandas with df[{shown(column)}].astype("string")'
         )
 
 
@@ -238,8 +238,8 @@ def open_keyed(table: object, item: str, user: str, *group: str) -> Iterator[Key
     """Open a table and check its columns' names and declared types."""
     if isinstance(table, TableAs) and is_spark(table.table):
         raise ParameterError(
-            "TableAs cannot normalize a Spark DataFrame; do it in Spark, for example with "
-            "lower and trim, and pass it without TableAs"
+            "TableAs cannot normalize a Spark DataFrame; normalize its columns in Spark, for "
+            "example with lower and trim, and pass the DataFrame without TableAs"
         )
     columns = {"item": item, "person": user} | dict(zip(["grp"], group, strict=False))
     with ExitStack() as opened:

@@ -213,7 +213,7 @@ class ReplaySource(_ForTests):
     def _draw(self, count: int) -> bytes:
         start, end = self._position, self._position + count
         if end > len(self._data):
-            raise SourceError("no replayed bytes are left")
+            raise SourceError("no bytes are left to replay")
         self._position = end
         return self._data[start:end]
 

@@ -260,7 +260,7 @@ def test_who_cannot_take_a_write_back_writes_no_more(
         patch.setattr(os, "ftruncate", fail)
         with pytest.raises(LedgerError, match="check the disk"):
             there.pay(pure())
-    with pytest.raises(LedgerError, match="this process will not write"):
+    with pytest.raises(LedgerError, match="this Ledger object will not write"):
         there.pay(pure())
     # Whether the line counts was not said: it does, and another process goes on behind it.
     other = Ledger.open(path)

@@ -248,7 +248,7 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
         found = bracket(problem, cells, read)
         if found.lower > found.upper:
             # One of the two bounds is wrong, and it is unknown which one: refuse to answer.
-            raise RuntimeError("bug in safeselect: please report it with the guarantees you passed")
+            raise RuntimeError("bug in safeselect: please report it with the arguments you passed")
         best = Bracket(max(best.lower, found.lower), min(best.upper, found.upper))
         gap = best.upper - best.lower
         # No grid is left out on the way, so that a finer precision begins with the same ones.

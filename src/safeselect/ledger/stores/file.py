@@ -107,7 +107,7 @@ def check_file_system(path: Path, *, warn: bool) -> str:
     if kind not in _PASSING:
         raise LedgerError(
             f"a ledger cannot be stored on a file system of type {kind}, because locks or "
-            "fsync might not work there; use a local disk or PostgreSQL"
+            "fsync might not work there; use a local file system such as ext4, or PostgreSQL"
         )
     said = f"the ledger is on a file system of type {kind}, so it may be lost with its budget"
     if require_production():
@@ -134,12 +134,12 @@ def check_modes(path: Path, *, is_new: bool = False) -> None:
     if file is not None and not stat.S_ISREG(file.st_mode):
         raise LedgerError(f"{str(path)!r} is not a ledger, because it is not a regular file")
     if file is not None and file.st_mode & stat.S_IWOTH:
-        raise LedgerError(f"all users can write to the ledger {str(path)!r}: run chmod o-w on it")
+        raise LedgerError(f"all users can write to the ledger {str(path)!r}; run chmod o-w on it")
     for folder in {path.parent, Path(os.path.realpath(path)).parent}:
         mode = os.stat(folder).st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise LedgerError(
-                f"all users can replace the ledger {str(path)!r}: run chmod o-w on its folder"
+                f"all users can replace the ledger {str(path)!r}; run chmod o-w on its folder"
             )
 
 
@@ -314,7 +314,7 @@ class FileStore:
             if self._broken:
                 raise LedgerError(
                     f"a write to the ledger {self.name!r} failed and could not be undone; this "
-                    "process will not write to it again"
+                    "Ledger object will not write to it again"
                 )
             check_modes(self._path)
             with _opened(self._path) as file:
@@ -410,7 +410,7 @@ class FileStore:
             raise
         if self._check_place(file).st_size != end + len(lines):
             raise LedgerError(
-                f"another program changed the file {self.name!r} while a record was being written: "
+                f"another program changed the file {self.name!r} while a record was being written; "
                 "nothing is released, and the charge may remain"
             )
 
@@ -449,7 +449,7 @@ class FileStore:
             there = None
         if there is None or not os.path.samestat(here, there):
             raise LedgerError(
-                f"the file {self.name!r} was moved or replaced while it was in use: nothing is "
+                f"the file {self.name!r} was moved or replaced while it was in use; nothing is "
                 "released"
             )
         return here

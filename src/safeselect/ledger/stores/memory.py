@@ -33,17 +33,12 @@ class MemoryStore:
 
     def create(self, work: Callable[[Journal], T]) -> T:
         """Write the first rows."""
-        return self._run(work)
+        if self._rows:
+            raise LedgerError("the store already contains a ledger; open it")
+        return self.write(work)
 
     def write(self, work: Callable[[Journal], T]) -> T:
         """Run the work, then add its rows all at once."""
-        return self._run(work)
-
-    def read(self, work: Callable[[Journal], T]) -> T:
-        """The work."""
-        return self._run(work)
-
-    def _run(self, work: Callable[[Journal], T]) -> T:
         journal = _MemoryJournal(self._rows)
         done = work(journal)
         # A child would have a copy of the budget, which would be spent twice.
@@ -51,6 +46,9 @@ class MemoryStore:
             raise LedgerError("a ledger in memory can be used only by the process that created it")
         self._rows += journal.new
         return done
+
+    read = write
+    """The work, which adds no rows."""
 
 
 @final

@@ -147,8 +147,8 @@ class _Search:
             self.blind |= {"answers of a partition strategy", "the returned value"}
         for broken in self.compare(base, again):
             raise ParameterError(
-                "the pipeline gives different results on the same data: it draws its own random "
-                f"numbers or changes state outside the pipeline ({broken.line}: {broken.seen})"
+                "the pipeline gives different results on the same data, perhaps because it draws "
+                f"its own random numbers or keeps state between runs ({broken.line}: {broken.seen})"
             )
         return base
 
