@@ -132,9 +132,9 @@ class Releases:
             self._longest,
             request,
         )
-        charge, salt, output, is_dead = rows[0]
-        if outcome == "aborted":
+        if outcome == "aborted" or not rows:
             raise Gone
+        charge, salt, output, is_dead = rows[0]
         if output is not None:
             receipt = self.ledger.finish(charge, bytes(salt), output)
             return replace(from_json(output), receipt=receipt).to_json()

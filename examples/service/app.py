@@ -175,7 +175,7 @@ async def health() -> dict[str, str]:
 
 @app.get("/ready")
 def ready(request: Request) -> dict[str, str]:
-    """Report whether the database, the ledger and the witness answer."""
+    """Report whether the database and the ledger answer."""
     request.app.state.releases.check()
     return {"status": "ready"}
 

@@ -52,7 +52,7 @@ RESTATED: dict[str, set[str]] = {
         *("weights", "k_bar"),
     },
     # What one record says for itself.
-    "record charged": {"purpose", "request", "nonce", "production"},
+    "record charged": {"purpose", "request", "nonce", "production", "health"},
     "record created": {"library", "place", "utc", "ledger"},
     "record scope": {"max_refusals", "utc"},
 }
@@ -90,7 +90,7 @@ def judged(release: Made, folder: Path, head: str | None, **more: Any) -> tuple[
 
 def may_be_restated(change: Changed) -> bool:
     path = change.path[1:] if change.path[0] == "provenance" else change.path
-    inside = path[:1] == ("parameters",) and path[1:]
+    inside = path[:1] in (("parameters",), ("source",)) and path[1:]
     name = (path[1] if inside else path[0]) if path else "provenance"
     if (change.where, *path) == ("record scope", "terms", "neighbours"):
         # Words of one's own: the neighbours that the mechanism asks for count.

@@ -20,7 +20,7 @@ from audited import (
     signer,
 )
 
-from safeselect.ledger import Ledger, correct
+from safeselect.ledger import Ledger, correct, set_aside
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -159,6 +159,25 @@ def test_forgeries_of_a_signed_log(tmp_path: Path, capfdbinary: Run, name: str) 
     forge(case)
     code, lines, _ = case.audit(capfdbinary, *key)
     assert (code, said in lines[what]) == (3, True), lines
+
+
+@pytest.mark.parametrize(("place", "holds"), [(CHARGED, False), (RELEASED, False), (EARLIER, True)])
+def test_a_signature_that_was_set_aside_is_told(
+    tmp_path: Path, capfdbinary: Run, place: int, holds: bool
+) -> None:
+    case, key = signed(tmp_path)
+    lines = case.log.splitlines(keepends=True)
+    right = json.loads(lines[place])["signature"].encode()
+    lines[place] = lines[place].replace(right, b"0" * len(right))
+    path = tmp_path / "aside"
+    path.write_bytes(b"".join(lines))
+    path.chmod(0o600)
+    set_aside(path, signer=signer(), reason="stolen")
+    case.log = path.read_bytes()
+    case.head = f"{len(lines)}:{json.loads(case.log.splitlines()[-1])['hash']}"
+    code, found, _ = case.audit(capfdbinary, *key)
+    said = "All 8 records but 1, which the owner set" if holds else "of this release or of its"
+    assert (code, said in found["signatures"]) == (0 if holds else 3, True), found
 
 
 def test_who_knows_the_public_key_reaches_a_verdict(tmp_path: Path, capfdbinary: Run) -> None:

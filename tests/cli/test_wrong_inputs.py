@@ -112,6 +112,23 @@ def test_quantiles_and_columns_as_csv(
     assert int(row[3]) <= int(row[2]) <= int(row[4])
 
 
+@pytest.mark.parametrize("ends", [(20200101, 20241231), ("2020-01-01", "2024-12-31")])
+def test_eight_digits_are_a_number_and_every_option_is_named(
+    ends: tuple[object, object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    day = "20220301" if isinstance(ends[0], int) else "2022-03-01"
+    Path("trips.csv").write_text("fare;rider\n" + "".join(f"{day};{n}\n" for n in range(900)))
+    grid = f"--lowest {ends[0]} --highest {ends[1]} --step 1 --epsilon 9"
+    form = "--delimiter ';' --ids text --decimal , --thousands ."
+    code, out, said = typed(f"{FARES} {grid} {form}", capfdbinary)
+    assert (code, out.split()[-1]) == (0, day)
+    assert f"the table was read with {form}\n" in said
+
+
 def test_values_are_measured_and_shown_in_each_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

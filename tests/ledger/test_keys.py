@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from workers import kinds
 
 from safeselect import Budget, Ledger, LedgerDamaged, ParameterError
 from safeselect.cli._main import main
-from safeselect.ledger import Checker, Ed25519Signer, Proposal, approve, kept_records
+from safeselect.ledger import Checker, Ed25519Signer, Proposal, append, approve, kept_records
 from safeselect.ledger.record import START, Row, canonical, log_line, record_hash
 from safeselect.ledger.replay import Keys
 from safeselect.ledger.signing import handover_message, key_of, signed_message
@@ -78,6 +79,9 @@ def test_whoever_knows_one_key_verifies_all_records(tmp_path: Path) -> None:
             Ledger.open(path, public_keys=[public(key)])
         with pytest.raises(LedgerDamaged, match="not signed with the given key"):
             ledger.check(public_keys=[public(key)])
+    for read in (partial(Ledger.open, path), ledger.check, partial(append, path, [])):
+        with pytest.raises(ParameterError, match="public keys must be a list, not an iterator"):
+            read(public_keys=iter([public(EVE)]))
     for key in (OLD, NEW, EVE):
         with pytest.raises(ParameterError, match="signer is not the"):
             Ledger.open(path, signer=key)

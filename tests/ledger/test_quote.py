@@ -202,6 +202,12 @@ def test_a_closed_way_and_a_closed_budget_fit_nothing() -> None:
     assert ledger.balance("a").forecast(PureDP("1/9")) == "fits 0 times, limited by epsilon"
 
 
+def test_the_scope_of_a_function_can_be_joined_and_asked() -> None:
+    ledger = new(":memory:", epsilon=1)
+    for other in (lambda there: there & scope(ledger), lambda there: scope(ledger) & there):
+        assert ledger.balance("a").fits(lambda there, to=other: call(to(there).asked("x"))) == 10
+
+
 # ------------------------------------------------------------------------------- what is forecast
 
 

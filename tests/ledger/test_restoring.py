@@ -19,7 +19,7 @@ from workers import ended, kinds, start_child
 
 from safeselect import Ledger, LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
 from safeselect.cli._main import main
-from safeselect.ledger import Ed25519Signer, append, correct, repair, restoring
+from safeselect.ledger import Ed25519Signer, append, correct, repair, restoring, set_aside
 from safeselect.ledger.stores.file import FileStore
 
 pytestmark = pytest.mark.claim("C9")
@@ -169,6 +169,35 @@ def test_a_signed_ledger_is_repaired_with_its_key(tmp_path: Path) -> None:
     ledger = Ledger.open(path, signer=SIGNER)
     assert kinds(ledger)[-2:] == ["charged", "torn"]
     scope(ledger).pay(pure())
+
+
+@pytest.mark.parametrize("later", ["nothing", "damage", "another signature", "both"])
+def test_what_was_set_aside_is_no_damage(tmp_path: Path, later: str) -> None:
+    path = tmp_path / "l"
+    lines = made(path, SIGNER)
+
+    def unsigned(place: int) -> bytes:
+        signature = json.loads(lines[place])["signature"].encode()
+        return lines[place].replace(signature, b"0" * len(signature))
+
+    path.write_bytes(b"".join([*lines[:4], unsigned(4), unsigned(5), *lines[6:]]))
+    assert set_aside(path, signer=SIGNER, reason="x") == (4, 5)
+    scope(Ledger.open(path, signer=SIGNER)).pay(pure())
+    scope(Ledger.open(path, signer=SIGNER)).pay(pure())
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[9] = unsigned(9) if later in ("another signature", "both") else lines[9]
+    lines[10] = spoil(lines[10]) if later in ("damage", "both") else lines[10]
+    path.write_bytes(b"".join(lines))
+    if later == "nothing":
+        with pytest.raises(ParameterError, match="not damaged, so there is nothing to repair"):
+            repair(path, signer=SIGNER)
+    else:
+        repair(path, signer=SIGNER)
+    kept = {"nothing": 11, "damage": 10}.get(later, 9)
+    after = path.read_bytes().splitlines(keepends=True)
+    assert after[:kept] == lines[:kept]
+    assert len(after) == kept + (later != "nothing")
+    assert len(Ledger.open(path, signer=SIGNER).check().aside) == 2
 
 
 @pytest.mark.parametrize("call", ["write", "pwrite", "fdatasync", "ftruncate", "fsync"])

@@ -127,6 +127,15 @@ def test_what_cannot_be_kept_withholds_the_answer_and_the_charge_stands(tmp_path
     with pytest.raises(ChargeStands, match=said.format(4)):
         safeselect.permute_and_flip([1, 2], epsilon=1, sensitivity=1, ledger=there)
     kept.deaf = False
+    session = safeselect.SparseVector(threshold=9, epsilon=1, sensitivity=1, k=1, ledger=there)
+    session.query(3)
+    kept.deaf = True
+    for _ in range(2):
+        with pytest.raises(ChargeStands, match=r"the witness failed with OSError; .*again"):
+            session.close()
+    kept.deaf = False
+    session.close()
+    assert session.receipt is not None
     assert ledger.balance("a").spent["epsilon"] > 1
     there.pay(pure()).released("x", SALT)
     assert kept.head == ledger.head

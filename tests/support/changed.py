@@ -98,7 +98,17 @@ def variants(value: Json) -> list[Json]:
         above, _, below = value.partition("/")
         number, bottom = int(above), int(below or 1)
     except ValueError:
-        return [*found, "yes", "no", "0", "add_remove", "replace_one", value.upper()]
+        return [
+            *found,
+            "yes",
+            "no",
+            "0",
+            "add_remove",
+            "replace_one",
+            "asserted",
+            "not tested",
+            value.upper(),
+        ]
     texts = [str(Fraction(n, d)) for n, d in ((number + bottom, bottom), (number * 2, bottom))]
     texts += [str(Fraction(number, bottom * 2)), str(Fraction(number, bottom) - 1)]
     texts += [str(Fraction(-number, bottom))]

@@ -79,6 +79,10 @@ def test_a_scope_that_protects_another_unit_is_refused():
 
 
 def test_mistakes_of_the_choice():
-    for change, message in (({"most": 0}, "most must be"), ({"share": 1}, "share")):
+    for change, message in (
+        ({"most": 0}, "most must be"),
+        ({"share": 1}, "share"),
+        ({"share": "0.1234567"}, "denominator of share must be between 1 and 1000000"),
+    ):
         with pytest.raises(ParameterError, match=message):
             choose_cap(TABLE, **COLUMNS, **{"epsilon": 1, "most": 5, **change})

@@ -15,6 +15,8 @@ from safeselect.tables import TableAs, count_distinct_users, top_items
 from safeselect.tables.duckdb import open_table
 
 pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb")
 
 KEYS = {"item": "Diagnose", "user": "PatID"}
@@ -131,6 +133,27 @@ def test_missing_words_are_tidied_as_cells_are() -> None:
     assert dict(count_distinct_users(form, **KEYS)) == {"x": 1}
     with pytest.raises(InputError, match=r"candidate 2 .* or is a word for a missing value"):
         count_distinct_users(form, **KEYS, candidates=["x", "K. A. "])
+
+
+KINDS = [pa.string(), pa.int8(), pa.float32(), pa.float64(), pa.decimal128(9, 2), pa.date32()]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_word_is_missing_in_a_column_of_any_type(kind: Any, tmp_path: Path) -> None:
+    days = ["1970-01-01", "2024-02-29"]
+    cells = pa.array(days if kind == pa.date32() else ["-1", "7"]).cast(kind)
+    table = pa.table({"Diagnose": ["a", "b"], "PatID": cells})
+    pq.write_table(table, tmp_path / "t.parquet")
+    for each in (table, tmp_path / "t.parquet", table.to_pandas(), pl.from_arrow(table)):
+        form = TableAs(each, missing=["-1", days[0]], ids="numbers")
+        if kind in KINDS[:4]:
+            assert dict(count_distinct_users(form, **KEYS)) == {"b": 1}
+        if kind != pa.date32():
+            swapped = count_distinct_users(form, item="PatID", user="Diagnose")
+            assert dict(swapped) == {"7": 1}
+        with open_table(form, {"value": "PatID", "person": "Diagnose"}) as rows:
+            rows.load("value")
+            assert len(rows.fetch("SELECT value FROM safeselect_rows WHERE value IS NOT NULL")) == 1
 
 
 def test_items_are_shown_as_a_public_list_has_them_or_as_folded() -> None:

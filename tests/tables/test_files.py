@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+import enum
 import gzip
 import sys
 from decimal import Decimal
@@ -68,6 +69,14 @@ def test_an_empty_table_counts_nothing(tmp_path: Path, rows: str) -> None:
 )
 def test_every_csv_cell_is_text_as_it_stands(tmp_path: Path, content: str, label: str) -> None:
     assert trips(write(tmp_path / "t.csv", content)) == {label: 1}
+
+
+@pytest.mark.parametrize("row", ["a\rb,ann\n", "Rome,ann\r\n", f"{'z' * 17_000_000},ann\n"])
+def test_what_no_table_of_lines_has_is_said(tmp_path: Path, row: str) -> None:
+    with pytest.raises(InputError, match="ends of lines differ, a line is longer than 16 MB"):
+        trips(write(tmp_path / "t.csv", f"city,rider\n{row}Oslo,bob\n"))
+    quoted = row.rstrip().replace("a\rb", '"a\rb"')[-9_000_000:]
+    assert len(trips(write(tmp_path / "t.csv", f"city,rider\n{quoted}\nOslo,bob\n"))) == 2
 
 
 def test_column_names_mean_nothing_to_sql(tmp_path: Path) -> None:
@@ -140,7 +149,12 @@ def test_a_wrong_list_of_candidates_is_refused(
 
 def test_wrong_candidates_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", TRIPS)
-    wrong: list[Any] = ["Oslo", 7, [1.5], [True], [None], [], ["\udc80"], [2**200]]
+    wrong: list[Any] = ["Oslo", 7, [1.5], [True], [None], [], ["\udc80"], [2**200], {"Oslo"}]
+    wrong += [
+        {"Oslo": 1},
+        np.array([["Oslo"]]),
+        pytest.importorskip("pandas").DataFrame({"a": [1]}),
+    ]
     for candidates in wrong:
         with pytest.raises(SafeSelectError, match="candidate"):
             trips(path, candidates=candidates)
@@ -213,6 +227,15 @@ def test_scores_of_another_type_are_refused(tmp_path: Path, column: Any) -> None
     path = parquet(tmp_path / "t.parquet", item=["a"], n=pa.array(column))
     with pytest.raises(ScoreError, match="scores must be numbers, but column 'n' contains"):
         scores(path)
+
+
+@pytest.mark.parametrize("names", [["Rome", "Kyiv"], [7, 8]])
+def test_members_of_an_enumeration_are_what_they_are(tmp_path: Path, names: list[Any]) -> None:
+    path = parquet(tmp_path / "t.parquet", city=names, rider=["ann", "bob"])
+    own = type(names[0])
+    members = [*enum.Enum("Own", [("A", names[0]), ("B", names[1])], type=own)]
+    for listed in (members, [np.array(names)[0], names[1]]):
+        assert trips(path, candidates=listed) == {str(name): 1 for name in names}
 
 
 @pytest.mark.parametrize("names", [["Rome", "Kyiv"], [7, 8]])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,12 @@ from ready import read_scores
 from table_sources import SOURCES
 
 from safeselect import InputError, ParameterError
-from safeselect.tables import TableAs, count_distinct_users, top_items
+from safeselect.tables import TableAs, count_distinct_users, top_items, top_items_by_group
+from safeselect.tables.keys import open_keyed
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 EXPECTED = {"Bern": 1, "Oslo": 2, "Rome": 1}
 PRIVATE = "Zebedee-4711"
@@ -91,6 +95,104 @@ def test_no_cell_of_pandas_decides_whether_others_are_refused(beside: object) ->
         frames = [pd.DataFrame({"rider": each, "city": "a"}) for each in (cells, [*cells, beside])]
         one, two = (count_distinct_users(each, item="city", user="rider") for each in frames)
         assert (one["a"], two["a"]) == (2, 2 + (beside is not None))
+
+
+@pytest.mark.parametrize("number", [5, -(2**127), 2**127, 2**128 - 1])
+def test_integers_of_128_bits_are_read_as_they_are(number: int) -> None:
+    kind = "HUGEINT" if number < 2**127 else "UHUGEINT"
+    rows = f"SELECT '{number}'::{kind} AS \"a b\", 'x' AS c"
+    for columns in ({"item": "a b", "user": "c"}, {"item": "c", "user": "a b"}):
+        found = count_distinct_users(duckdb.connect().sql(rows), **columns)
+        assert dict(found) == {"x" if columns["item"] == "c" else str(number): 1}
+
+
+IN_MEMORY = [lambda table: table, pl.from_arrow, duckdb.from_arrow]
+IN_MEMORY += [lambda table: pl.from_arrow(table).lazy()]
+IN_MEMORY += [lambda table: table.to_pandas(types_mapper=pd.ArrowDtype)]
+
+
+@pytest.mark.parametrize("make", IN_MEMORY)
+@pytest.mark.parametrize("odd", [b"Rome\xff", b"\xff", b"Rome\xe0\x80\x80", b"Rome\xed\xa0\x80"])
+@pytest.mark.parametrize("options", [{}, {"nfc": True, "casefold": True}])
+def test_a_cell_that_is_no_utf_8_is_missing(make: Any, odd: bytes, options: Any) -> None:
+    cells = pa.array([b"Rome"] * 9 + [odd, b"", None], pa.binary())
+    texts = pa.StringArray.from_buffers(12, *cells.buffers()[1:], cells.buffers()[0])
+    table = pa.table({"city": texts, "rider": range(12), "day": ["x"] * 12})
+    form, rome = TableAs(make(table), **options), "rome" if options else "Rome"
+    for limit in ({}, {"places": 9}, {"max_contributions": 1}):
+        found = count_distinct_users(form, item="city", user="rider", **limit)
+        assert dict(found) == {"": 1, rome: 9}
+    assert dict(count_distinct_users(form, item="day", user="city")) == {"x": 2}
+    days = {"group": "day", "groups": ["x"], "epsilon": 10, "delta": "1e-3", "k": 1}
+    assert top_items_by_group(form, item="city", user="rider", **days)["x"] == (rome,)
+
+
+@pytest.mark.parametrize("make", [*IN_MEMORY[:2], *IN_MEMORY[3:]])
+@pytest.mark.parametrize("names", [("ID", "id", "Id"), ("id", "id_1", "ID"), ("é", "É", "u")])
+def test_names_that_differ_in_case_are_different(make: Any, names: Any, tmp_path: Path) -> None:
+    columns = [["x", "y", "z"], ["ann", "bob", "ann"], ["1", "1", "1"]]
+    made = pa.table(columns, names=names)
+    pq.write_table(made, tmp_path / "t.parquet")
+    for table in (make(made), tmp_path / "t.parquet"):
+        for item, user in ((0, 1), (1, 0), (2, 1), (1, 2)):
+            counts = count_distinct_users(table, item=names[item], user=names[user])
+            rows = {*zip(columns[item], columns[user], strict=True)}
+            assert counts == Counter(cell for cell, _ in rows)
+    relation = duckdb.sql("SELECT 'x' AS A, 'u' AS a UNION ALL SELECT 'y', 'u'")
+    assert count_distinct_users(relation, item="a", user="A") == {"u": 2}
+
+
+@pytest.mark.parametrize("names", [("u", "u", "u_1"), ("U", "u", "u"), ("u", "u_1", "u")])
+def test_a_parquet_file_is_read_by_its_own_names(names: Any, tmp_path: Path) -> None:
+    cells = [["ann", "ann"], ["ann", "bob"], ["bob", "bob"]]
+    nested = pa.array([[{"u": 1, "u_1": 2}]] * 2)
+    made = pa.table([nested, ["x", "x"], nested, *cells], names=["n", "item", "m", *names])
+    pq.write_table(made, tmp_path / "t.parquet")
+    for name in ("u", "U", "u_1", "u_1_1", "U_1"):
+        if names.count(name) == 1:
+            users = len({*cells[names.index(name)]})
+            counts = count_distinct_users(tmp_path / "t.parquet", item="item", user=name)
+            assert counts == {"x": users}
+            continue
+        with pytest.raises(InputError, match=f"(more than one|no) column named {name!r}"):
+            count_distinct_users(tmp_path / "t.parquet", item="item", user=name)
+
+
+@pytest.mark.parametrize("odd", [[datetime.date(2020, 1, 1)], [b"a"], [[1]], [{"a": 1}]])
+@pytest.mark.parametrize("column", ["city", "rider", "day"])
+def test_keys_of_every_file_have_a_type_of_keys(odd: Any, column: str, tmp_path: Path) -> None:
+    files = [tmp_path / "a.parquet", tmp_path / "b.parquet", tmp_path / "c.parquet"]
+    columns = {"city": ["a"], "rider": ["1"], "day": ["x"]}
+    for file, each in zip(files, (columns, columns, columns | {column: odd}), strict=True):
+        pq.write_table(pa.table(each), file)
+    for listed in (files, files[::-1], files[2:]):
+        with (
+            pytest.raises(InputError, match=f"'{column}' must contain integers or strings"),
+            open_keyed([*listed], "city", "rider", "day"),
+        ):
+            pytest.fail("the table is open")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kinds", "fits"),
+    [
+        (["7"], [pa.int8(), pa.string()], ["x", "7"]),
+        (["7"], [pa.int8(), pa.int64()], ["8", "7"]),
+        (["7"], [pa.int64(), pa.float64()], ["1.5", "7"]),
+    ],
+)
+def test_a_public_list_fits_if_any_file_can_hold_it(
+    cells: Any, kinds: Any, fits: Any, tmp_path: Path
+) -> None:
+    files = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for file, kind in zip(files, kinds, strict=True):
+        pq.write_table(pa.table({"city": pa.array(cells).cast(kind), "rider": [str(kind)]}), file)
+    for listed in (files, files[::-1]):
+        keys = {"item": "city", "user": "rider"}
+        assert count_distinct_users(listed, **keys, candidates=fits) == {fits[0]: 0, "7": 2}
+        if pa.string() not in kinds:
+            with pytest.raises(InputError, match="in plain decimal form"):
+                count_distinct_users(listed, **keys, candidates=["x"])
 
 
 def test_what_is_no_table_is_refused() -> None:
@@ -305,11 +407,13 @@ def test_several_files_of_one_form(tmp_path: Path) -> None:
         (lambda home: TableAs(home, ids="integers"), ParameterError, "ids must be"),
         (lambda home: TableAs(home, missing="k. A."), ParameterError, "missing must be a list"),
         (lambda home: TableAs(home, missing=[7]), ParameterError, "missing must be a list"),
+        (lambda home: TableAs(home, missing=None), ParameterError, "missing must be a list"),
         (lambda home: TableAs(home, decimal=";"), ParameterError, "decimal must be"),
         (lambda home: TableAs(home, thousands="."), ParameterError, "not the decimal mark"),
         (lambda home: TableAs(home, thousands="3"), ParameterError, "not the decimal mark"),
         (lambda home: TableAs(home, dates="%d.%Q"), ParameterError, "dates must be a format"),
         (lambda home: TableAs(home, dates="%d.%"), ParameterError, "dates must be a format"),
+        (lambda home: TableAs(home, dates="%Y%z"), ParameterError, "dates must be a format"),
         (lambda home: TableAs(TableAs(home)), ParameterError, "not another"),
         (lambda home: [], InputError, "the list of files is empty"),
         (lambda home: home / "none*.csv", InputError, "no file matches"),

@@ -162,6 +162,7 @@ def test_one_release_is_one_charge(tmp_path: Path):
     [
         ({"groups": None}, ParameterError, "pass either groups="),
         ({"groups_are_public": True}, ParameterError, "pass either groups="),
+        ({"groups_are_public": 1}, ParameterError, "groups_are_public must be True or False"),
         ({"groups": ["May", "May"]}, InputError, "group 2 repeats group 1"),
         ({"groups": []}, InputError, "the list of groups is empty"),
         ({"max_groups": 0}, ParameterError, "max_groups must be"),

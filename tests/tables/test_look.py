@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from safeselect import InputError
-from safeselect.tables import TableAs
+from safeselect.tables import TableAs, count_distinct_users
 
 pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb")
 ROWS = """\
 PatID;Diag;Wert;Datum
@@ -79,6 +80,17 @@ def test_encodings_are_told(tmp_path: Path, encoding: str) -> None:
 def test_frames() -> None:
     table = pa.table({"user": [1, 2, None], "item": ["x", "-", "x"]})
     assert TableAs(table).check(user="user", item="item").options == {"missing": ["-"]}
+
+
+@pytest.mark.parametrize("word", [" n/a", "K. A.\t", "-"])
+def test_a_missing_word_is_named_as_it_is_written(word: str, tmp_path: Path) -> None:
+    table = pa.table({"city": [word, "Rome"], "user": [1, 2]})
+    pq.write_table(table, tmp_path / "UP.PARQUET")
+    form = TableAs(
+        tmp_path / "UP.PARQUET", **TableAs(table).check(user="user", item="city").options
+    )
+    assert dict(count_distinct_users(form, item="city", user="user")) == {"Rome": 1}
+    assert form.check(user="user", item="city").options == {}
 
 
 def test_mistakes(export: Path) -> None:

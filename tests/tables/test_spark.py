@@ -66,6 +66,8 @@ class Session:
     def __init__(self) -> None:
         self.engine, self.catalog, self.made = duckdb.connect(), self, 0
         self.engine.execute("CREATE MACRO raise_error(said) AS CAST(CAST(said AS INT) AS STRING)")
+        for name in ("encode", "decode"):  # all text of DuckDB is UTF-8
+            self.engine.execute(f"CREATE MACRO {name}(cell, kind) AS cell")
 
     def createDataFrame(self, rows: list[Any], schema: str) -> DataFrame:
         names, kinds = zip(*(column.split() for column in schema.split(", ")), strict=True)
@@ -260,6 +262,27 @@ def test_other_tables_are_refused_without_a_cell(session: Any, sql: str, message
     assert PRIVATE not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT", "BOOLEAN", "DATE"])
+def test_users_of_other_types_are_refused_before_a_row_is_read(session: Any, kind: str) -> None:
+    frame = session.sql(f"SELECT 'a' AS item, CAST(NULL AS {kind}) AS user")
+    with pytest.raises(InputError, match=kind), open_keyed(frame, "item", "user"):
+        pytest.fail("the table is open")
+
+
+@pytest.mark.parametrize("odd", ["FE", "61FF", "EDA080", "EFBFBD"])
+def test_what_is_no_utf_8_moves_no_other_count(spark: Any, odd: str) -> None:
+    """Bytes that Python reads as one text are one item, as they are one user for each user."""
+    held = f"'g' AS g, CAST(unhex('{odd}') AS STRING) AS item, id AS user"
+    other = f"'g', CAST(unhex('{odd.replace('FE', 'FF').replace('EFBFBD', 'FF')}') AS STRING), -1"
+    frame = spark.sql(f"SELECT {held} FROM range(50) UNION ALL SELECT {other}")  # noqa: S608
+    label = bytes.fromhex(odd).decode("utf-8", "replace")
+    for limit in ({}, {"places": 9}, {"max_contributions": 1}, {"candidates": [label]}):
+        assert dict(count_distinct_users(frame, **KEYS, **limit)) == {label: 51}
+    with open_keyed(frame, "item", "user", "g") as keyed:
+        sql = counts_of_groups(places=9, contributions=None, groups=1)
+        assert keyed.fetch(sql, *THREE, groups=["g"]) == [("g", label, 51)]
 
 
 def test_odd_names_mean_nothing_to_sql(session: Any) -> None:

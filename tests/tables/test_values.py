@@ -114,6 +114,31 @@ def test_one_odd_value_in_a_pandas_column_changes_no_other(cell, beside, values_
     assert values_of(table, **ends) == values_of(alone, **ends) != []
 
 
+@pytest.mark.parametrize("ends", [{}, {"lowest": DAY, "highest": DAY}])
+@pytest.mark.parametrize(
+    "cell", [True, DAY, NOON, pd.Timestamp(NOON, tz="Asia/Tokyo"), pd.Timedelta(1), 7, "7", b"7"]
+)
+def test_no_value_of_pandas_decides_how_others_are_read(cell, ends, values_of):
+    tables = [
+        pd.DataFrame({"fare": [cell] * 2 + beside, "rider": range(2 + len(beside))})
+        for beside in ([], [None], ["x"], [[1]])
+    ]
+    found = [values_of(table, **ends) for table in tables]
+    assert found == found[:1] * 4
+
+
+@pytest.mark.parametrize("kind", ["VARCHAR", "DATE", "TIMESTAMP"])
+@pytest.mark.parametrize("far", ["12024-02-29", "infinity", "0044-03-15 (BC)", "-infinity"])
+def test_a_date_that_python_lacks_is_its_first_or_last(far, kind, tmp_path, values_of):
+    """An error would tell that one user has such a cell."""
+    cells = f"UNNEST([NULL, '2024-02-29', '{far}'])::{kind} AS fare"
+    table = duckdb.connect().sql(f"SELECT {cells}, UNNEST([1, 2, 3]) AS rider")
+    table.write_parquet(str(tmp_path / "rows.parquet"))
+    last = datetime.date.max if far[0] in "1i" else datetime.date.min
+    for each in (table, tmp_path / "rows.parquet"):
+        assert values_of(each, lowest=DAY, highest=DAY) == sorted([DAY, last])
+
+
 @pytest.mark.parametrize(
     ("column", "more", "error", "match"),
     [

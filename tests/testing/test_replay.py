@@ -127,6 +127,15 @@ class TestReports:
         for capture in (["prints"], [log]):
             report = replay(loud, visits(), unit="patient", pairs=10, capture=capture)
             assert report.findings[0].seen.startswith("printed or written output")
+            assert ("files" in report.unseen) == (capture == ["prints"])
+
+        def rare(rows):
+            if any(row["ward"] == "B" for row in rows):
+                log.write_text("rare")
+
+        log.write_text("rare")  # of an earlier run
+        report = replay(rare, [visits()[0] | {"ward": "B"}], unit="patient", capture=[log])
+        assert report.findings[0].seen.startswith("printed or written output")
 
     def test_the_answers_of_a_strategy_are_not_compared_and_it_says_so(self):
         def kept(rows):

@@ -152,12 +152,14 @@ def quantile(
     """Choose a point with about a share `quant` of the values below it; see `safeselect.quantile`.
 
     The original draws a real number between two values; this draws a point of a public grid, by the
-    same law between values: P(g) proportional to exp(-epsilon d(g) / 2), d(g) being how far quant n
-    lies outside of #{x < g} .. #{x <= g}; inside, it is minus the way to the nearer end.
+    same law between values: P(g) is proportional to exp(-epsilon d(g) / 2), or to exp(-epsilon
+    d(g)) for the quantiles 0 and 1. d(g) is the distance of quant n from #{x < g} .. #{x <= g};
+    inside this interval, it is minus the distance to the nearer end.
 
     Guarantee: epsilon-DP for all outputs together, each with an equal share, as in the original.
     Neighbours: one value is replaced, or, at these rates, added or removed.  With
-        neighbours="add_remove" the noise is smaller, up to half, and replacing is not covered.
+        neighbours="add_remove" the noise is smaller, up to half, but for the quantiles 0 and 1, and
+        replacing is not covered.
 
     Args:
         array: numbers, in any number of dimensions; they are clamped to the bounds.

@@ -18,8 +18,8 @@ _UNSIGNED = (
     "form), the declared sensitivity and its range, and everything on which nothing else depends: "
     "candidates, threshold, minimize, grids, score_error, weights, split, margins, gamma, queries, "
     "max_rows, max_contributions and quantiles, k of one draw or session, k_bar and "
-    "groups_per_user of groups, pre_threshold of a strategy, unit, time, source, purpose and "
-    "platform."
+    "groups_per_user of groups, pre_threshold of a strategy, unit, neighbours in other words, "
+    "time, source with its tests, purpose and platform."
 )
 
 
@@ -44,10 +44,16 @@ def replayed(file: str | Store) -> tuple[Checker, list[Record], Line]:
     return checker, records, line
 
 
-def signed(file: str | Store, checker: Checker, public_key: bytes | None, whole: bool) -> Line:
-    """Verify the signatures of a whole log with the auditor's key."""
+def signed(
+    file: str | Store, checker: Checker, public_key: bytes | None, release: set[int] | None
+) -> Line:
+    """Verify the signatures of a log with the auditor's key.
+
+    Args:
+        release: the places of the release and of its charge; None where the log is not whole.
+    """
     what, key = "signatures", checker.signer
-    if not whole:
+    if release is None:
         return Line(what, "not compared", "The log is damaged, so no signature was verified.")
     if not key and public_key is None:
         return Line(what, "none", _UNSIGNED)
@@ -65,7 +71,12 @@ def signed(file: str | Store, checker: Checker, public_key: bytes | None, whole:
         wrong = f"Not all records are signed with the given key: {error}."
     if not wrong and again.head != checker.head:
         return Line(what, "not compared", "The log grew while it was read; try again.")
-    return found(what, wrong, f"All {checker.count} records are signed with {named}, as given.")
+    if not wrong and again.aside & release:
+        wrong = "The owner set aside a wrong signature of this release or of its charge."
+    but = f" but {len(again.aside)}, which the owner set aside," if again.aside else ""
+    return found(
+        what, wrong, f"All {checker.count} records{but} are signed with {named}, as given."
+    )
 
 
 def reaches(head: str | None, records: Sequence[Record], place: int, is_signed: bool) -> Line:

@@ -81,10 +81,12 @@ def audit(
     seen.release, seen.checker, seen.records = release, checker, records
     yield chain
     # 3. They are signed with the auditor's key.  A log without signatures has none.
-    signatures = signed(log, checker, public_key, chain.word == "holds")
+    place = 0 if receipt is None else receipt.record
+    charge_place = int(records[place].content.get("charge", 0)) if place < len(records) else 0
+    whole = {place, charge_place} if chain.word == "holds" else None
+    signatures = signed(log, checker, public_key, whole)
     yield signatures
     # 4. The auditor's head is among them; without signatures it reaches as far as the release.
-    place = 0 if receipt is None else receipt.record
     yield reaches(head, records, place, signatures.word == "holds")
     # 5. The record that the receipt names commits to this very release, opened by its salt.
     if release is None:

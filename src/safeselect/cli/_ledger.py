@@ -203,14 +203,15 @@ def _registry(options: argparse.Namespace) -> int:
     made = entry(options.scope, *checked(options))
     written = json.dumps(made, indent=2, ensure_ascii=False)
     write(f"{written}\n")
-    say(f"{written.count('MISSING')} fields are missing; the file is YAML; schema: {SCHEMA}")
+    say(f"{written.lower().count('missing')} fields are missing; the file is YAML; schema: {SCHEMA}")
     return 0
 
 
 def _all_fine(checker: Checker, head: str | None = None) -> int:
     parts = [f"all {checker.count} records are consistent"]
     if checker.signer and checker.public_keys:
-        parts.append("signatures checked")
+        aside = f", but for {len(checker.aside)} records that were set aside"
+        parts.append(f"signatures checked{aside * bool(checker.aside)}")
     elif checker.signer:
         parts.append("signatures not checked: pass --public-key")
     if checker.unfinished:

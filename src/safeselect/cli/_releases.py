@@ -240,7 +240,9 @@ def _points(options: argparse.Namespace) -> Release:
     call = given(options, (*POINTS, *TOTAL))
     for name in ("lowest", "highest"):
         with suppress(ValueError):
-            call[name] = date.fromisoformat(call[name])
+            day = date.fromisoformat(call[name])
+            # Python reads 20240229 as a date, too; it is a number.
+            call[name] = day if str(day) == call[name] else call[name]
     ledger = open_scope(options, neighbours=options.neighbours)
     return table_quantiles(table_of(options), **call, ledger=ledger)
 
@@ -254,9 +256,9 @@ def _run(make: Callable[[argparse.Namespace], Release], options: argparse.Namesp
     if options.quiet:
         return 0
     users = f"; {_AS_WRITTEN}" if "user" in options and options.ids is None else ""
-    stated = {each.name: getattr(options, each.name) for each in FORM if each.name != "memory"}
-    usual = [None, False, *(each.told.get("default") for each in FORM)]
-    read = [*flags({name: value for name, value in stated.items() if value not in usual})]
+    stated = [(each.name, getattr(options, each.name), each.told.get("default")) for each in FORM]
+    own = {name: value for name, value, usual in stated if value not in (None, False, usual)}
+    read = [*flags({name: value for name, value in own.items() if name != "memory"})]
     how = [f"the table was read with {' '.join(read)}"] if read else []
     say("\n".join([*_facts(result, users), *how, *how_to_read(result)]))
     return 0
@@ -317,15 +319,16 @@ def how_to_read(result: Release) -> Iterator[str]:
         yield f"{deviation}; 95 % interval: the {what} {low:+} to {high:+}"
     if result.labels and result.noise is not None and cap is not None:
         yield (
-            "the cap can only lower counts, for users with more items; noise makes the shown "
-            "counts larger on average, because it decides which counts are shown"
+            "the cap can only lower counts, for users with more items; noise decides which counts "
+            "are shown, so counts near the threshold tend to be too large"
         )
     if isinstance(result, Groups):
         if empty := sum(not labels for labels in result.labels):
             yield f"nothing was found in {empty} of {len(result)} groups; {_NOTHING}"
     elif not result.labels:
-        plans = "explain-keys" if "max_partitions" in stated else "explain-items"
-        yield f"nothing was found; {_NOTHING}; safeselect {plans} computes the required users"
+        plans = "keys computes the required users"
+        plans = plans if "max_partitions" in stated else "items computes the required lead"
+        yield f"nothing was found; {_NOTHING}; safeselect explain-{plans}"
 
 
 def _command(

@@ -317,7 +317,7 @@ def intervals_from_gaps(
     """Return intervals around the estimates from gaps; their coverage is measured, not proved.
 
     Each is a pair (low, high). Coverage is averaged over the winners: see `docs/measured.md`. At
-    alpha=0.05 it was 95 to 99 %. It is largest if the gaps are right, and smallest if the noise
+    alpha=0.05 it was 94 to 99 %. It is largest if the gaps are right, and smallest if the noise
     chose many winners. At alpha=0.2 it fell to 77 % in that case, so do not use an alpha above
     0.05. Among many winners, the last ones, which the noise brought in, are covered less often. For
     a single winner, the interval measurement +- ln(1 / alpha) / measured_rate, rounded up to an

@@ -306,8 +306,8 @@ def explain_keys(
         f"{'key' if most == 1 else 'keys'}, delta = {rounded_text(terms.total.delta)}"
         + ("" if least == 1 else f", never below {least} users"),
         tuple(map(plan_keys, every)),
-        "counted users needed to be kept with probability 0.95, 0.5 and 1; standard deviation of "
-        "a count",
+        "counted users needed to be kept with probability 0.95, 0.5 and 1"
+        + "; standard deviation of a count" * terms.with_counts,
     )
 
 

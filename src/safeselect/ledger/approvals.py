@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import Number, describe, exact_text, integer, rational, read_list
-from safeselect.ledger.balance import MAX_REFUSALS, Budget, exact_texts
+from safeselect.ledger.balance import MAX_REFUSALS, Budget, exact_texts, names_of
 from safeselect.ledger.book import Book, Written, opened_scope
 from safeselect.ledger.budget import Amounts
 from safeselect.ledger.record import text
@@ -52,9 +52,10 @@ def check_budget(name: object, budget: object) -> None:
         ParameterError: its name is no line of text, its budget is no Budget, or its neighbours are
             nearly one of the two words that mechanisms know.
     """
-    text(name, "the name of a scope")
     if not isinstance(budget, Budget):
         raise ParameterError(f"the budget of a scope must be a Budget, got {describe(budget)}")
+    for each in (name, *names_of(str(name), budget)):
+        text(each, "the name of a scope" + " with its block" * (each is not name))
     written = budget.neighbours
     meant = _KNOWN.get("".join(filter(str.isalpha, written.casefold())), written)
     if meant != written:
@@ -116,7 +117,7 @@ def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason
     """Return the record that raises a number of a scope's budget."""
     budget = checker.balance(name).budget
     limits = budget.terms.limits
-    if limit not in limits:
+    if limit not in [*limits]:
         raise ParameterError(f"scope {name!r} limits {' and '.join(limits)}, not {describe(limit)}")
     if after <= limits[limit]:
         raise ParameterError(f"{limit} of scope {name!r} must be raised above {limits[limit]}")

@@ -12,8 +12,6 @@
 - Who has the turn writes the records that other threads wait for, too, in one transaction.  Each is
   judged on those before it, and answered after the commit.  Whose record was taken up and never
   answered, because that thread was interrupted or the transaction failed, writes it alone.
-- While a group is being written, threads judge the records of the next one, on the state that they
-  expect.  Such a draft counts only if the record before it is the last one when it is written.
 - A hook for logs and metrics gets public numbers, never data.  It runs outside the ledger's lock,
   after the record is on the disk.  So it may use the ledger, and whatever it raises loses neither a
   charge nor a release.
@@ -52,7 +50,7 @@ from safeselect.ledger.record import START, Clock, head_of, read_head, spell
 from safeselect.ledger.replay import Checker, Reading
 from safeselect.ledger.signing import Signer, is_key, signed_message
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
-from safeselect.ledger.stores.turn import LET_BEGIN, LOOK, pause
+from safeselect.ledger.stores.turn import pause
 from safeselect.ledger.witness import Untold, Witnessed
 from safeselect.promises.guarantees import Content
 from safeselect.release.progress import counted
@@ -201,7 +199,7 @@ def check_key(signer: Signer | None, checker: Checker) -> None:
         ParameterError: it has another.
     """
     if signer is not None and not is_key(signer, checker.signer):
-        raise ParameterError("signer is not the current signer of the ledger")
+        raise ParameterError("signer is not the current signer of the ledger, or it has none")
 
 
 def judged(checker: Checker, written: Written, ledger: str, signer: Signer | None) -> Reading:
@@ -270,24 +268,15 @@ class Asked:
         decide: returns the record, or raises.
         signer: another key, which signs this record and the later ones of this process.
         deadline: until when it is tried again while others hold the lock.
-        draft: the record on the state that others expect; False where that is of no use.
         reading: the record as it was judged; it may be in the ledger.
         answer: what came of it; None until somebody knows.
-        bell: is free when the thread should look whether it has an answer or its turn.
     """
 
     decide: Callable[[Checker], Written]
     signer: Signer | None
     deadline: int
-    draft: Reading | Literal[False] | None = None
     reading: Reading | None = None
     answer: Reading | Exception | None = None
-    bell: threading.Lock = field(default_factory=threading.Lock)
-
-    def ring(self) -> None:
-        """Have the thread look; it looks now and then in any case."""
-        with suppress(RuntimeError):  # it is free already
-            self.bell.release()
 
 
 @final
@@ -299,12 +288,9 @@ class Turn:
 
     Attributes:
         queue: what threads wait for and nobody has taken up.
-        asleep: what was taken up, and whose threads are still to be woken.
-        ahead: on what state records are judged while others are being written; None where no group
-            is, and while a thread is at work on it.
     """
 
-    __slots__ = ("__weakref__", "_owner", "_wait", "ahead", "asleep", "lock", "queue")
+    __slots__ = ("__weakref__", "_lock", "_owner", "_wait", "queue")
 
     def __init__(self, wait: int) -> None:
         self._wait = wait
@@ -313,15 +299,7 @@ class Turn:
 
     def renew(self) -> None:
         """Begin anew; also in a child, where the threads that held and waited do not exist."""
-        self.lock, self._owner, self.queue = threading.Lock(), 0, deque[Asked]()
-        self.ahead: Checker | None = None
-        self.asleep = deque[Asked]()
-
-    def wake(self) -> None:
-        """Wake the threads whose records were taken up."""
-        with suppress(IndexError):
-            while True:
-                self.asleep.popleft().ring()
+        self._lock, self._owner, self.queue = threading.Lock(), 0, deque[Asked]()
 
     def take(self, work: Callable[[], T], wait: int = 0, asked: Asked | None = None) -> T:
         """Run the work in this thread's turn.
@@ -337,7 +315,7 @@ class Turn:
         me, mine = threading.get_ident(), 0
         wait = max(wait, self._wait)
         deadline = time.monotonic_ns() + wait * 10**9
-        while (lock := self.lock).locked():
+        while (lock := self._lock).locked():
             if asked is not None and asked.answer is not None:
                 return work()
             # Checked twice: a thread may be switched between taking the lock and recording it.
@@ -352,21 +330,11 @@ class Turn:
                     f"other threads used the ledger for {wait} seconds; nothing was charged, so "
                     "try again"
                 )
-            if asked is None:
-                pause()
-            else:
-                asked.bell.acquire(timeout=LOOK)
+            pause()
         with lock:
             self._owner = me
             done = work()
             self._owner = 0
-        if following := tuple(self.queue)[:1]:
-            following[0].ring()
-            if asked is not None:  # the next thread wakes this one, too, when it has begun
-                asked.bell.acquire(timeout=LET_BEGIN)
-        else:
-            self.ahead = None
-            self.wake()
         return done
 
 
@@ -492,7 +460,6 @@ class Book:
         queue.append(asked)
         while True:
             try:
-                self._draft()
                 answer = self._turn.take(lambda: self._serve(asked), wait, asked)
                 break
             except BaseException as error:
@@ -552,28 +519,6 @@ class Book:
             if batch[-1].seq > place:
                 yield [row for row in batch if row.seq > place]
 
-    def _draft(self) -> None:
-        """Judge what threads wait for, while others are being written.
-
-        Whoever writes takes a draft only if it follows the last record, whose hash, which the draft
-        contains, stands for the whole state.  Otherwise the record is judged anew.
-        """
-        ahead = self._turn.ahead
-        if ahead is None or not self._turn.lock.locked():
-            return
-        self._turn.ahead = None
-        for asked in tuple(self._turn.queue)[:_GROUP]:
-            draft = asked.draft
-            if draft is False or asked.signer or (draft and draft.keys <= ahead.used):
-                continue
-            asked.draft = False
-            with suppress(Exception):  # it is found again by whoever writes
-                if draft is None or draft.record["previous"] != ahead.last:
-                    draft = judged(ahead, asked.decide(ahead), self.id, self.signer)
-                if draft.keys and draft.fits(ahead):
-                    asked.draft, ahead = draft, ahead.after(draft)
-        self._turn.ahead = ahead
-
     def _serve(self, asked: Asked) -> Reading | Exception:
         """Write what threads wait for, in their order, until this thread's record is written."""
         queue = self._turn.queue
@@ -584,7 +529,6 @@ class Book:
                 with suppress(IndexError):
                     while len(batch) < _GROUP:
                         batch.append(queue.popleft())
-            self._turn.wake()
             try:
                 self._write(batch)
             except LedgerBusy as error:
@@ -595,7 +539,6 @@ class Book:
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 if len(batch) == 1:
                     batch[0].answer = error
-            self._turn.asleep.extend(batch)
         return asked.answer
 
     def _write(self, batch: Sequence[Asked]) -> None:
@@ -645,9 +588,7 @@ class Book:
                 answers.append((asked, asked.reading))
                 continue
             try:
-                reading = asked.draft
-                if not reading or reading.record["previous"] != checker.last:
-                    reading = judged(checker, asked.decide(checker), self.id, signer or self.signer)
+                reading = judged(checker, asked.decide(checker), self.id, signer or self.signer)
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 answers.append((asked, error))
                 continue
@@ -656,9 +597,8 @@ class Book:
             reading.row = journal.append(reading.row)
             asked.reading = reading
             answers.append((asked, reading))
-            if len(batch) > 1 or self._turn.ahead:  # a thread alone leaves no state to others
+            if asked is not batch[-1]:
                 checker = checker.after(reading)
-        self._turn.ahead = checker if checker.used else None
         return known, answers
 
     def _know(self, known: Known) -> None:

@@ -1,6 +1,6 @@
 """The ledger: a privacy budget that outlives the process, and a record of every release.
 
-A charge is on the disk before the first random bit is drawn.  It stands whatever happens later:
+A charge is on the disk before any noise is drawn.  It stands whatever happens later:
 nothing is ever refunded.  Totals and caps are exact rationals.
 """
 

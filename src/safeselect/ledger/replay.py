@@ -264,6 +264,7 @@ class Checker:
         approvers: who approves new scopes and raised limits, if anybody.
         changed: hash of the last record of a scope, a limit or a key, or of the first record.
         unsigned: places of charges and outcomes whose wrong signature nobody has set aside.
+        aside: places of those that were set aside.
         used: what the records that `after` has added share with no other one.
         keys: the key that signs, and those before it.
     """
@@ -287,6 +288,7 @@ class Checker:
     approvers: Approvers | None = None
     changed: str = ""
     unsigned: set[int] = field(default_factory=set)
+    aside: set[int] = field(default_factory=set)
     used: frozenset[object] = frozenset()
     keys: Keys = field(init=False)
 
@@ -438,7 +440,8 @@ class Checker:
         kind = reading.record["kind"]
         if kind == "repaired":
             first, last = int(reading.record["first"]), int(reading.record["last"])
-            self.unsigned -= set(range(first, min(last, self.count) + 1))
+            self.aside |= self.unsigned & {*range(first, min(last, self.count) + 1)}
+            self.unsigned -= self.aside
         if kind in ("created", "key"):
             self.keys.take(reading.record["signer"])
         if kind in ("created", "scope", "raised", "key"):

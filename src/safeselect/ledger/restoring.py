@@ -162,7 +162,9 @@ def repair(
     def work(journal: FileJournal) -> tuple[int, Row]:
         if known is not None:
             checker.want(known.ask())
-        end, is_damaged = _good_lines(journal, checker)
+        _good_lines(journal, scout := Checker(checker.public_keys))
+        until = min(scout.unsigned, default=None)
+        end, is_damaged = _good_lines(journal, checker, until)
         if checker.signer and key is None:
             raise ParameterError("the ledger is signed; pass its key as signer=")
         checker.finish()
@@ -244,12 +246,12 @@ def correct(
         ParameterError: a parameter is wrong, or the ledger has no record at a place.
         LedgerError: the ledger cannot be used.
     """
-    key, named = read_signer(signer), [str(each) for each in charges]
-    about = {"advisory": text(advisory, "advisory"), "sha256": sha256}
+    key, named = read_signer(signer), [*map(str, read_list(charges, "charges"))]
+    about = {"advisory": text(advisory, "advisory"), "sha256": text(sha256, "sha256")}
 
     def decide(checker: Checker) -> Iterator[Written]:
         if not named or not all(each.isdecimal() and int(each) < checker.count for each in named):
-            raise ParameterError("charges must be one or more record numbers of this ledger")
+            raise ParameterError("there are no charges to correct, or one is not in this ledger")
         for first in range(0, len(named), _IN_A_LINE):
             listed: list[Content] = [*named[first : first + _IN_A_LINE]]
             yield "corrected", {**about, "reason": text(reason, "reason"), "charges": listed}
@@ -279,7 +281,7 @@ def _write(
             checker.check(row.body, row.hash, row.signature)
             is_there |= row.hash in made
         if key_of(key).get("public_key") != checker.signer.get("public_key"):
-            raise ParameterError("signer is not the current signer of the ledger")
+            raise ParameterError("signer is not the current signer of the ledger, or it has none")
         for written in () if is_there else decide(checker):
             reading = judged(checker, written, checker.ledger, key)
             checker.take(reading)
@@ -290,17 +292,22 @@ def _write(
     return read_place(place).write(work)
 
 
-def _good_lines(journal: FileJournal, checker: Checker) -> tuple[int, bool]:
-    """Check all lines up to the first that is not good; return where they end, and if one is."""
+def _good_lines(
+    journal: FileJournal, checker: Checker, until: int | None = None
+) -> tuple[int, bool]:
+    """Check all lines up to the first that is not good; return where they end, and if one is.
+
+    Args:
+        until: a record that is not good, whatever it says.
+    """
     end, is_damaged = 0, False
     for count in (_BATCH, 1):  # the batch with a line that is none is read again, line by line
         try:
             while rows := journal.rows(checker.count, count, end):
                 for row in rows:
-                    reading = checker.read(row)
-                    if not reading.is_signed:
-                        raise LedgerDamaged(f"the signature of record {row.seq} is wrong")
-                    checker.take(reading)
+                    if row.seq == until:
+                        raise LedgerDamaged(f"the signature of record {until} is wrong")
+                    checker.take(checker.read(row))
                     end += len(log_line(row.body, row.hash, row.signature))
         except LedgerDamaged:
             is_damaged = True

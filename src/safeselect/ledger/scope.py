@@ -131,6 +131,7 @@ class Pending:
     _event: Event = field(repr=False, compare=False)
     _is_kept: bool = field(default=False, repr=False, compare=False)
     _is_ended: bool = field(default=False, repr=False, compare=False)
+    _untold: tuple[object, int] | None = field(default=None, repr=False, compare=False)
     salt: bytes = field(default_factory=partial(os.urandom, SALT_BYTES), repr=False, compare=False)
 
     def check_open(self) -> None:
@@ -168,8 +169,8 @@ class Pending:
             BudgetError: a scope was closed in the meantime; the charge remains.
             ChargeStands: the record could not be written, or the outbox failed.
         """
-        if not isinstance(output, str):
-            raise ParameterError(f"output must be a string, got {type(output).__name__}")
+        if not isinstance(output, str) or not isinstance(salt, (bytes, type(None))):
+            raise ParameterError("output must be a string, and salt bytes")
         salt = self.salt if salt is None else salt
         if self._asking is not None and self._asking.outbox is not None:
             check_process(self._born)
@@ -307,7 +308,14 @@ class Pending:
             return kind, {"charge": str(self.charge), **content}
 
         def write() -> int:
-            return self.book.write(decide, wait=OUTCOME_WAIT).row.seq
+            if self._untold is not None and self._untold[0] == content:
+                self.book.state(lambda _: None)  # tells the witness what it does not have yet
+                return self._untold[1]
+            try:
+                return self.book.write(decide, wait=OUTCOME_WAIT).row.seq
+            except Untold as error:
+                self._untold = content, error.reading.row.seq
+                raise
 
         event = replace(self._event, kind=kind)
         end = _ASK_AGAIN if kind == "settled" else _LOST
@@ -610,7 +618,7 @@ class Scope:
         return pending
 
     def pay(self, payment: Payment) -> Pending:
-        """Record the charge for a release durably, before its first random bit is drawn.
+        """Record the charge for a release durably, before any of its noise is drawn.
 
         Raises:
             ParameterError: the guarantee does not bound the amounts that a budget adds up; or

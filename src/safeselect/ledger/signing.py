@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -176,6 +176,8 @@ def read_public_keys(value: object) -> frozenset[str]:
     Raises:
         ParameterError: it is something else.
     """
+    if isinstance(value, Iterator):  # each check of a ledger reads them again
+        raise ParameterError("public keys must be a list, not an iterator, which is empty later")
     return frozenset(map(read_public_key, read_list(value, "public keys")))
 
 

@@ -440,7 +440,7 @@ def select_partitions(
         pre_threshold: keys with fewer users are never kept. Other keys are treated as if they had
             pre_threshold - 1 users fewer. Use it for additional rules, such as "at least ten
             people".
-        with_counts: also release noisy counts. Their law comes from the same table, up to 2**-130.
+        with_counts: also release noisy counts. Their law comes from the same table, up to 2**-115.
         labels: the keys, if counts is not a mapping.
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: epsilon and delta are charged there before the first bit is

@@ -478,9 +478,10 @@ def quantile(
 
     Args:
         values: one value for each unit of privacy, as a list, a tuple, a range, an array or a
-            column of numbers or dates. Infinities are clamped. A float stands for its shortest
-            decimal, and so does a number of any other type that equals a float but no integer, so
-            equal numbers lie at the same point. True is 1. Dates are those of the years 1 to 9999;
+            column of numbers or dates. Infinities are clamped. Integers, and floats that are
+            integers, are exact. Any other float, and any number of another type that equals such a
+            float, stands for the float's shortest decimal, so equal numbers lie at the same point.
+            True is 1. Dates are those of the years 1 to 9999;
             a time counts as its day in its own zone.
         quantile: rational from 0 to 1, such as "1/2".
         lowest, highest: public ends of the grid: integers, dates, decimals or other rationals.

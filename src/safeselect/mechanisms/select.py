@@ -99,7 +99,7 @@ def permute_and_flip(
         sensitivity: largest change of any one score, in score units, if one unit of privacy (such
             as a person) is added, removed or changed; or pass `range_`.
         range_: largest difference between the changes of any two scores.
-        monotonic: all scores move in the same direction between neighbours; halves the noise.
+        monotonic: no score rises while another falls between neighbours; halves the noise.
         minimize: smaller scores are better.
         grid: public step for scores that are not integers: each score is read as the nearest
             multiple, halves up. A step of a thousandth of the sensitivity costs 0.2 % of accuracy.

@@ -664,7 +664,7 @@ class SparseVector(Session):
         epsilon: total cost of the session, a positive rational.
         sensitivity: largest change of any one value, in score units, if one unit of privacy (such
             as a person) is added, removed or changed.
-        monotonic: all values move in the same direction between neighbours; halves the noise of the
+        monotonic: no value rises while another falls between neighbours; halves the noise of the
             values.
         noise: "exponential" (the smallest variance), "laplace" or "geometric".
         split: share of `epsilon` for the noise of the threshold, between 0 and 1 (default: 1 / (1 +

@@ -94,8 +94,8 @@ class LaplaceDominated(_OfEpsilon):
     """The guarantee that neighbouring data sets are no easier to distinguish than Laplace(0, 1) and
     Laplace(epsilon, 1).
 
-    It holds for permute-and-flip, for report-noisy-max with continuous noise and for every release
-    of gaps.  Reason: on the straight line from one score vector to its neighbour, an event's
+    It holds for permute-and-flip, for report-noisy-max with continuous noise and for releases of
+    gaps, except those of sessions with geometric noise.  Reason: on the straight line from one score vector to its neighbour, an event's
     probability p moves at a speed of at most epsilon min(p, 1 - p).  The Laplace distribution
     function moves at exactly this speed (`docs/mathematics.md`, lemma L0).
 

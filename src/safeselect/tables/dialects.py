@@ -22,6 +22,8 @@ class Dialect:
     Attributes:
         as_bytes: the UTF-8 of integers or text.
         as_text: text of such bytes.
+        item: items as text that is UTF-8, where the engine's text can be any bytes: two of them
+            would be one label to whoever reads it.
         literal: text, from the hexadecimal digits of its UTF-8.
         hashed: the md5 of bytes, in small hexadecimal digits.
         quote: goes around names.
@@ -38,6 +40,7 @@ class Dialect:
     settings: str = ""
     tested: bool = True
     null: bool = True
+    item: str = "{0}"
 
 
 DIALECTS = {
@@ -57,12 +60,14 @@ DIALECTS = {
         as_bytes="CAST(CAST({0} AS STRING) AS BINARY)",
         as_text="CAST({0} AS STRING)",
         literal="CAST(unhex('{0}') AS STRING)",
+        item="decode(encode(CAST({0} AS STRING), 'UTF-16BE'), 'UTF-16BE')",
     ),
     "clickhouse": Dialect(
         as_bytes="toString({0})",
         as_text="{0}",
         hashed="lower(hex(MD5({0})))",
         literal="unhex('{0}')",
+        item="toValidUTF8(toString({0}))",
         settings="SETTINGS max_rows_to_group_by = 0, max_rows_in_distinct = 0\n",
     ),
     "bigquery": Dialect(
@@ -179,7 +184,7 @@ def statement(
     if places is not None:
         limit = f"LIMIT {integer(places, 'places', minimum=1, maximum=2**31 - 1)}\n"
     return _COUNTED.format(
-        item=key(_quoted(form, item)),
+        item=key(form.item.format(_quoted(form, item))),
         user=key(_quoted(form, user)),
         table=".".join(_quoted(form, part) for part in table.split(".")),
         capped=capped,
@@ -196,7 +201,8 @@ def check_statement(dialect: str) -> str:
         ParameterError: there is no such dialect.
     """
     form = _dialect(dialect)
-    cells = (form.literal.format(cell.encode().hex()) for cell in hard_texts(null=form.null))
+    texts = hard_texts(null=form.null) + ["\udcfe", "\udcff"] * (form.item != "{0}")  # no UTF-8
+    cells = (form.literal.format(each.encode("utf-8", "surrogateescape").hex()) for each in texts)
     rows = (f"SELECT {place} AS place, {cell} AS cell" for place, cell in enumerate(cells, 1))
     counted = statement(dialect, table="checked", item="item", user="user", max_contributions=_CAP)
     table = _CHECKED.format(rows=" UNION ALL\n  ".join(rows), q=form.quote)

@@ -54,11 +54,12 @@ from safeselect.tables.files import (
     identifier,
     literal,
     paths_of,
+    require_key,
     shown,
     source_of,
 )
 from safeselect.tables.frames import as_arrow, is_stream
-from safeselect.tables.sql import KEYS, LABELS, NAN, TEXT, spelled
+from safeselect.tables.sql import INTEGERS, KEYS, LABELS, NAN, TEXT, spelled
 
 try:
     import fcntl
@@ -100,6 +101,7 @@ _WHOLE = (
     "WHEN abs({cell}) <= {most} AND {cell} = floor({cell}) THEN TRY_CAST({cell} AS BIGINT) "
     f"ELSE CAST(error('{_BROKEN}') AS BIGINT) END"
 )
+_NO_FOLDER = "cannot write temporary files; set TMPDIR to a writable directory with free space"
 _PREFIX = "safeselect-rows-"
 _PRIVATE = re.compile(f"{_PREFIX}[a-z0-9_]{{8}}", re.ASCII)  # as `mkdtemp` makes them
 _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -193,8 +195,6 @@ def open_table(
     duckdb = library("duckdb", "tables")
     empty = as_arrow(table, [*columns.values()], empty=True) if files is None else None
     with private_directory() as private:
-        spill = Path(private, "spill")
-        spill.mkdir(mode=0o700)
         aliases = [Path(private, f"input{place or ''}") for place in range(len(files or (None,)))]
         sources = [_FRAME]
         if files is not None:
@@ -203,7 +203,7 @@ def open_table(
             sources = [source_of(*each, form) for each in zip(files, aliases, strict=True)]
         failure = sources[0].failure if len(sources) == 1 else _ONE_OF.format(len(sources))
         limit = {} if form.memory is None else {"memory_limit": form.memory}
-        config = {"temp_directory": str(spill), **_CONFIG, **limit}
+        config = {"temp_directory": str(private / "spill"), **_CONFIG, **limit}
         with closing(duckdb.connect(":memory:", config=config)) as connection:
             ((own,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
             if form.memory is None and _LARGE.fullmatch(own):
@@ -259,23 +259,27 @@ def _view(
         # `identifier` and `literal` quote every name and path below.
         sql = f"DESCRIBE SELECT * FROM {source.rows}"  # noqa: S608 - quoted
         known = _run(connection, sql, source.failure)
-        names = [row[0] for row in known] if source.header is None else source.header
+        names = _names(connection, source, columns)
         at = {ours: source.position(names, name) for ours, name in columns.items()}
         types = {ours: str(known[place][1]) for ours, place in at.items()}
         cells = {ours: identifier(known[place][0]) for ours, place in at.items()}
         for ours, kind in types.items():
-            if kind in _EXACT_UP_TO and ours == "person":
-                cells[ours] = _WHOLE.format(cell=cells[ours], most=_EXACT_UP_TO[kind])
+            is_key, user = ours in KEYS or ours == "label", ours == "person"
+            if kind in _EXACT_UP_TO and user:
+                whole = _WHOLE.format(cell=cells[ours], most=_EXACT_UP_TO[kind])
+                cells[ours] = form.present(whole, user=True)
                 types[ours] = "BIGINT"
             elif kind == TEXT:
-                is_key = ours in KEYS or ours == "label"
-                cells[ours] = (
-                    form.tidied(cells[ours], user=ours == "person")
-                    if is_key
-                    else form.value(cells[ours], dated=dated)
-                )
-            elif ours in LABELS:
-                cells[ours] = spelled(cells[ours], kind, "HUGEINT")
+                # DuckDB reads UTF-8 in files, and anything in frames.
+                cell = spelled(cells[ours], kind, "HUGEINT") if source is _FRAME else cells[ours]
+                read = form.tidied(cell, user=user) if is_key else form.value(cell, dated=dated)
+                cells[ours] = read
+            else:
+                text = spelled(cells[ours], kind, "HUGEINT")
+                cell = text if ours in LABELS else cells[ours]
+                cells[ours] = form.present(cell, text, user=user)
+            if is_key:
+                require_key(types[ours], columns[ours], item=ours in LABELS)
         wanted = ", ".join(f"{cell} AS {identifier(ours)}" for ours, cell in cells.items())
         selects.append(f"SELECT {wanted} FROM {source.rows}")  # noqa: S608 - quoted
         found.append(types)
@@ -286,21 +290,40 @@ def _view(
     select = " UNION ALL ".join(selects)
     sql = f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {select}"
     _run(connection, sql, sources[0].failure)
-    return found[0]
+    # Of several types of items: integers if all are, and text, the last by name, if any is.
+    return {
+        ours: max((types[ours] for types in found), key=lambda kind: (kind not in INTEGERS, kind))
+        for ours in columns
+    }
+
+
+def _names(connection: Any, source: Source, columns: Mapping[str, str]) -> list[str]:
+    """The columns by their own names: to DuckDB, `ID` and `id` are one, and it renames them."""
+    if source.path is None:
+        return [*dict.fromkeys(columns.values())]  # as `as_arrow` picks them
+    if source.header is not None:
+        return source.header
+    names, below = list[str](), 0  # how many nodes are still to come inside of a column
+    file = literal(str(source.path))
+    footer = f"SELECT name, num_children FROM parquet_schema({file})"  # noqa: S608 - quoted
+    for name, children in _run(connection, footer, source.failure)[1:]:
+        names += [] if below else [name]
+        below += (children or 0) - bool(below)
+    return names
 
 
 def bring(file: Path, alias: Path) -> None:
     """Give a file a name of ours; standard input is copied as it is, and not looked at."""
-    if file != STANDARD_INPUT:
-        alias.symlink_to(file.resolve())
-        return
-    copied = False
-    with suppress(OSError, ValueError), alias.open("wb") as copy:  # closed, or no space is left
-        if sys.stdin is not None:
+    wrong = _NO_FOLDER
+    with suppress(AttributeError, OSError, ValueError):  # none, closed, or no space is left
+        if file != STANDARD_INPUT:
+            alias.symlink_to(file.resolve())
+            return
+        wrong = "standard input cannot be read or copied; use a file instead of -"
+        with alias.open("wb") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
-            copied = True
-    if not copied:
-        raise InputError("standard input cannot be read or copied; use a file instead of -")
+        return
+    raise InputError(wrong)
 
 
 # ------------------------------------------------------------------------------- questions
@@ -352,7 +375,6 @@ def private_directory() -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix=_PREFIX) as plain:  # type: ignore[unreachable]
             yield Path(plain)
         return
-    _sweep(Path(tempfile.gettempdir()))
     path, held = _made()
     owner = os.getpid()
     try:
@@ -364,14 +386,17 @@ def private_directory() -> Iterator[Path]:
 
 
 def _made() -> tuple[Path, int]:
-    """Make a directory and lock it; return it with the descriptor that holds the lock."""
-    while True:
-        path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        with suppress(FileNotFoundError):  # swept before it was opened
-            held = os.open(path, _OPEN)
-            if _is_locked(held, unknown=True) and _is_at(path, held):
-                return path, held
-            os.close(held)
+    """Sweep, make a directory and lock it; return it with the descriptor that holds the lock."""
+    with suppress(OSError):  # no folder, no permission, or no space is left
+        _sweep(Path(tempfile.gettempdir()))
+        while True:
+            path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            with suppress(FileNotFoundError):  # swept before it was opened
+                held = os.open(path, _OPEN)
+                if _is_locked(held, unknown=True) and _is_at(path, held):
+                    return path, held
+                os.close(held)
+    raise InputError(_NO_FOLDER)
 
 
 def _sweep(folder: Path) -> None:

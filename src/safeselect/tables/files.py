@@ -33,11 +33,12 @@ from safeselect.estimates.explain import aligned
 from safeselect.exact.parameters import describe, read_choice
 from safeselect.release.page import did_you_mean
 from safeselect.scores.reading import flag
+from safeselect.tables.sql import INTEGERS, NUMBERS, TEXT
 
 _CSV = (
     "read_csv({file}, auto_detect = false, header = true, delim = {delimiter}, quote = '\"', "
-    "escape = '\"', comment = '', nullstr = '', compression = {compression}, "
-    "hive_partitioning = false, columns = {{{columns}}})"
+    "escape = '\"', comment = '', nullstr = '', compression = {compression}, buffer_size=32000000, "
+    "hive_partitioning = false, max_line_size = 16000000, columns = {{{columns}}})"
 )
 _PARQUET = "read_parquet({file}, hive_partitioning = false)"
 _CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "cp1252": "cp1252", "utf-16": "utf-16"}
@@ -48,7 +49,7 @@ _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
 BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"
 ID = r"^0*([0-9]+)([.,]0{1,2})?$"  # three zeros may be thousands
-_DATES = "(?:[^%]|%[dmyYHMSfpIbBjz])+"
+_DATES = "(?:[^%]|%[dmyYHMSfpIbBj])+"
 _NO_MARK = "that is not the decimal mark, such as '.' with decimal=','"
 _TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
@@ -110,13 +111,14 @@ class TableAs:
             and America) or "utf-16".
         ids: comparison of users: "text" compares them as written. "numbers" ignores surrounding
             whitespace and zeros before and after an integer, so that "002628", "2628.0" and " 2628"
-            are one user; other ids are compared as written. Without `ids`, users are compared as
-            written, and the command prints a note.
+            are one user; other ids are compared as written, without surrounding whitespace. Without
+            `ids`, users are compared as written, and the command prints a note.
         missing: words that stand for a missing value in any column, such as ["-", "n/a"]. Such a
-            cell is neither an item nor a user nor a value.
+            cell is neither an item nor a user nor a value. Of a column that is not text,
+            the plain decimal or the date counts, such as "-1" or "2024-02-29".
         decimal: decimal mark of numbers in text, "." or ",".
         thousands: thousands separator of numbers in text, such as ".". A number with a separator in
-            another place is an error.
+            another place is a missing value.
         dates: format of dates in text, as for `strptime`, such as "%d.%m.%Y" (default: as in
             2024-02-29).
         trim: strip leading and trailing whitespace; empty text is then missing.
@@ -163,7 +165,8 @@ class TableAs:
         read_choice(self.decimal, "decimal", (".", ","))
         if self.ids is not None:
             read_choice(self.ids, "ids", ("text", "numbers"))
-        if isinstance(self.missing, str) or not all(isinstance(word, str) for word in self.missing):
+        words = self.missing if isinstance(self.missing, (list, tuple)) else [None]
+        if not all(isinstance(word, str) for word in words):
             raise ParameterError("missing must be a list of words, such as ['-', 'n/a']")
         for name in ("trim", "casefold", "nfc", "whole_numbers"):
             flag(getattr(self, name), name)
@@ -217,11 +220,14 @@ class TableAs:
 
         `ids` applies to the column of users.
         """
-        cell = self._tidied(column, user=user)
+        return self.present(self._tidied(column, user=user), user=user)
+
+    def present(self, cell: str, text: str = "", *, user: bool = False) -> str:
+        """Return the SQL of a cell that is NULL if its text is a word for a missing value."""
         if not self.missing:
             return cell
         words = ", ".join(self._tidied(literal(word), user=user) for word in self.missing)
-        return f"CASE WHEN {cell} IN ({words}) THEN NULL ELSE {cell} END"
+        return f"CASE WHEN CAST({text or cell} AS VARCHAR) IN ({words}) THEN NULL ELSE {cell} END"
 
     def _tidied(self, column: str, *, user: bool) -> str:
         as_number = user and self.ids == "numbers"
@@ -351,8 +357,8 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
     failure = (
         f"{shown(file)} is not a complete CSV table of {len(header)} columns in "
         f"{form.encoding.upper()}: it is truncated or damaged, a row has more or fewer cells than "
-        "the header, a quote is not closed, or the encoding differs and must be stated, such as "
-        "'cp1252'"
+        "the header, a quote is not closed, the ends of lines differ, a line is longer than 16 MB, "
+        "or the encoding differs and must be stated, such as 'cp1252'"
     )
     path = alias
     bring: Callable[[], bool] = bool
@@ -435,6 +441,18 @@ def position(names: list[str], wanted: object, place: str) -> int:
         found = "more than one column" if wanted in names else "no column"
         raise InputError(f"{place} has {found} named {shown(wanted)}{did_you_mean(wanted, names)}")
     return names.index(wanted)
+
+
+def require_key(kind: str, column: str, *, item: bool = False) -> None:
+    """Refuse a column whose type is neither integer nor string; of items, also numbers pass."""
+    # Without the text in brackets: for some types that is a list of values.  A column without a
+    # single value is of type "NULL".
+    kind = kind.partition("(")[0]
+    if kind not in (TEXT, '"NULL"') and kind not in INTEGERS and not (item and kind in NUMBERS):
+        raise InputError(
+            f"column {shown(column)} must contain integers or strings, but contains {kind}; "
+            f'convert it, for example in pandas with df[{shown(column)}].astype("string")'
+        )
 
 
 def identifier(name: str) -> str:

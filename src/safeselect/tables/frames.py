@@ -4,7 +4,8 @@ The libraries' messages quote cells, so none of them leaves this file.  A column
 its declaration.  The type of a pandas column often depends on its values: one missing value turns
 integers into floats, and one text turns them into objects.  So keys of several kinds are the texts
 that `unknown_domain._items` makes of them, each by itself, and one of which it makes none is
-missing.  Values without a declared type are texts in the same way, and dates as in 2024-02-29.
+missing.  Values of other types than numbers and dates are texts in the same way; a date among them
+is as in 2024-02-29.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from safeselect.errors import InputError, ParameterError
 from safeselect.mechanisms.items import item
 from safeselect.release.display import library
 from safeselect.scores.columns import hushed
-from safeselect.tables.files import identifier, position, shown
+from safeselect.tables.files import position, shown
 
 _PANDAS = "pandas.DataFrame"
 _LAZY = "polars.LazyFrame"
@@ -52,7 +53,7 @@ def as_arrow(table: object, columns: Sequence[str], *values: str, empty: bool = 
     """
     kind, places = _located(table, columns)
     if kind != _PANDAS:
-        return _converted(lambda _: _arrow(kind, table, [*places], empty=empty), places)
+        return _converted(lambda _: _arrow(kind, table, places, empty=empty), places)
     if empty:
         return None
     return _converted(lambda arrow: _from_pandas(arrow, table, places, values), places)
@@ -96,15 +97,19 @@ def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
     return converted
 
 
-def _arrow(kind: str, table: Any, names: list[str], *, empty: bool) -> Any:
+def _arrow(kind: str, table: Any, places: dict[str, int], *, empty: bool) -> Any:
     """Columns of a table that has declared types."""
     if kind == _RELATION:
-        picked = table.project(", ".join(map(identifier, names)))
+        # By position: to DuckDB, names that differ in case are one.  Arrow has no integers of 128
+        # bits; as texts they are the same keys, and the same values.
+        wide = [str(each) in ("HUGEINT", "UHUGEINT") for each in table.types]
+        cells = [f"CAST(#{n + 1} AS VARCHAR)" if wide[n] else f"#{n + 1}" for n in places.values()]
+        picked = table.project(", ".join(cells))
         picked = picked.limit(0) if empty else picked
         # The second is the older name of the first.
         read = getattr(picked, "to_arrow_reader", None) or picked.fetch_record_batch
         return read()
-    picked = table.select(names)
+    picked = table.select([*places])
     if kind == "pyarrow.Table":
         return picked.slice(0, 0) if empty else picked
     picked = picked.head(0) if empty else picked
@@ -112,42 +117,28 @@ def _arrow(kind: str, table: Any, names: list[str], *, empty: bool) -> Any:
 
 
 def _from_pandas(arrow: Any, table: Any, places: dict[str, int], values: Collection[str]) -> Any:
-    found = {}
-    for name, place in places.items():
-        column = table.iloc[:, place]
-        if name not in values and len(column):
-            found[name] = _keys_of(arrow, column)
-            continue
-        # The type of an empty column means nothing.
-        text = column.dtype == object or not len(column)
-        found[name] = _texts_of(arrow, column) if text else arrow.array(column, from_pandas=True)
-    return arrow.table(found)
+    columns = {name: table.iloc[:, place] for name, place in places.items()}
+    return arrow.table({name: _column(arrow, columns[name], name in values) for name in columns})
 
 
-def _texts_of(arrow: Any, column: Any) -> Any:
-    """Values of a pandas column of objects as texts: at once, or else cell by cell."""
-    cells, found = column.astype(object), None
-    with hushed():  # one that is no text
-        found = arrow.array(cells, type=arrow.string(), from_pandas=True)
-    return arrow.array(map(_value, cells), arrow.string()) if found is None else found
+def _column(arrow: Any, column: Any, is_value: bool) -> Any:
+    """A pandas column: texts, numbers and days of values at once, or else texts cell by cell."""
+    with hushed():  # cells of several kinds
+        found, kinds = arrow.array(column, from_pandas=True), arrow.types
+        kind = found.type.value_type if kinds.is_dictionary(found.type) else found.type
+        is_day = kinds.is_date(kind) or (kinds.is_timestamp(kind) and kind.tz is None)
+        if str(kind) in _READ_AT_ONCE or kinds.is_integer(kind) or (is_value and is_day):
+            return found
+    text = _value if is_value else _text
+    return arrow.array(map(text, column.astype(object)), arrow.string())
 
 
 def _value(cell: Any) -> str | None:
     """The text of a value, which is read as the value is in a column of its kind."""
     if isinstance(cell, date):
-        return cell.isoformat()[:10]
+        return cell.isoformat().partition("T")[0]
     is_float = isinstance(cell, (float, np.floating))
     return repr(float(cell)) if is_float else _text(cell)
-
-
-def _keys_of(arrow: Any, column: Any) -> Any:
-    """The keys of a pandas column: texts or numbers at once, or else cell by cell as texts."""
-    with hushed():  # cells of several kinds
-        found, kinds = arrow.array(column, from_pandas=True), arrow.types
-        kind = found.type.value_type if kinds.is_dictionary(found.type) else found.type
-        if str(kind) in _READ_AT_ONCE or kinds.is_integer(kind):
-            return found
-    return arrow.array([_text(cell) for cell in column.astype(object)], arrow.string())
 
 
 def _text(cell: Any) -> str | None:

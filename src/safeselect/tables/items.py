@@ -380,7 +380,7 @@ def top_items_by_group(
     warn_if_same(group=group, user=user)
     count = integer(k, "k", minimum=1, maximum=2**20)
     stated = None if groups is None else read_labels(groups, "group")
-    if (stated is None) is not groups_are_public:
+    if (stated is None) is not flag(groups_are_public, "groups_are_public"):
         raise ParameterError(
             "pass either groups=[...], a list made without looking at the table, or "
             "groups_are_public=True if the set of groups in the table is public knowledge"
@@ -525,7 +525,7 @@ def select_keys(
     read_choice(noise, "noise", get_args(KeyNoise))
     if noise == "table":
         terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
-    elif with_counts is not False or pre_threshold != 1:
+    elif flag(with_counts, "with_counts") or pre_threshold != 1:
         raise ParameterError("with_counts and pre_threshold cannot be used with noise='gaussian'")
     else:
         terms = WeightedTerms.read(epsilon, delta, max_partitions)
@@ -577,7 +577,8 @@ def choose_cap(
         table, item, user, unit: as for `count_distinct_users`.
         epsilon: cost of this choice alone.
         most: largest cap that can be chosen, public, at most 10 000.
-        share: share of users who should lose no item, between 0 and 1.
+        share: share of users who should lose no item, between 0 and 1; a fraction whose denominator
+            is at most a million.
         source, ledger: as for `top_k`.
 
     Returns:
@@ -597,8 +598,8 @@ def choose_cap(
     """
     warn_if_same(item=item, user=user)
     largest = integer(most, "most", minimum=1, maximum=10_000)
-    wanted = rational(share, "share", below=1)
-    low, whole = wanted.numerator, wanted.denominator
+    low, whole = rational(share, "share", below=1).as_integer_ratio()
+    integer(whole, "the denominator of share", minimum=1, maximum=10**6)
     scope = check_scope(unit, ledger, monotonic=False)
     change = whole if is_replaced(scope) else max(low, whole - low)
     each = -(-_DEAR * change // rational(epsilon, "epsilon"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, TypeVar
 
 from safeselect.accounting.cost import caution
@@ -18,21 +19,9 @@ from safeselect.scores.counts import check_unit
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import TableAs, shown
 from safeselect.tables.spark import SparkTable, is_spark, open_spark
-from safeselect.tables.sql import (
-    DIFFERENT,
-    FLOATS,
-    HINT,
-    INTEGERS,
-    LABELS,
-    TEXT,
-    USERS_OR_ROWS,
-    counts_of_items,
-)
+from safeselect.tables.sql import DIFFERENT, HINT, INTEGERS, NUMBERS, USERS_OR_ROWS, counts_of_items
 
 _Read = TypeVar("_Read")
-_NOTHING = '"NULL"'  # a column without a single value, of no declared type
-
-_NUMBERS = FLOATS | {"BOOLEAN", "DECIMAL"}
 _INTEGER = re.compile(r"-?[1-9][0-9]*|0", re.ASCII)
 _NUMBER = re.compile(r"-?(?:[1-9][0-9]*|0(?=[.]))(?:[.][0-9]*[1-9])?|0", re.ASCII)
 _HINTED = 4  # items that are hinted for each place
@@ -92,18 +81,21 @@ def read_labels(candidates: Iterable[str | int], what: str = "candidate") -> lis
         InputError: a candidate repeats another or fits no table, or the list is empty.
         ParameterError: candidates are not a list, or a candidate has another type.
     """
-    if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
+    # The elements of a table are its columns' names, and a set has no order.
+    is_list = isinstance(candidates, Iterable) and len(getattr(candidates, "shape", (0,))) == 1
+    if not is_list or isinstance(candidates, (str, bytes, Mapping, Set)):
         raise ParameterError(
             f"{what}s must be a list of strings or integers, got {type(candidates).__name__}"
         )
     seen: dict[str, int] = {}
     for place, candidate in enumerate(names_of(candidates, f"{what}s"), 1):
-        if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
+        if isinstance(candidate, bool) or not isinstance(candidate, (str, Integral)):
             kind = type(candidate).__name__
             raise ParameterError(f"{what} {place} must be a string or an integer, got {kind}")
-        if isinstance(candidate, int) and candidate.bit_length() > 128:
+        if not isinstance(candidate, str) and int(candidate).bit_length() > 128:
             raise InputError(f"{what} {place} is too large for an integer column")
-        label = str(candidate)
+        # Not by a method of its class: `str` of a member of an enumeration is the member's name.
+        label = str.__str__(candidate) if isinstance(candidate, str) else str(int(candidate))
         if not label.isascii() and label != label.encode("utf-8", "replace").decode("utf-8"):
             raise InputError(f"{what} {place} cannot be encoded as UTF-8")
         if label in seen:
@@ -114,21 +106,10 @@ def read_labels(candidates: Iterable[str | int], what: str = "candidate") -> lis
     return [*seen]
 
 
-def require_key(kind: str, column: str, *, item: bool = False) -> None:
-    """Refuse a column whose type is neither integer nor string; of items, also numbers pass."""
-    # Without the text in brackets: for some types that is a list of values.
-    kind = kind.partition("(")[0]
-    if kind not in (TEXT, _NOTHING) and kind not in INTEGERS and not (item and kind in _NUMBERS):
-        raise InputError(
-            f"column {shown(column)} must contain integers or strings, but contains {kind}; "
-            f'convert it, for example in pandas with df[{shown(column)}].astype("string")'
-        )
-
-
 def require_plain(labels: list[str], kind: str, column: str, what: str) -> None:
     """Refuse a public list that a column of numbers cannot hold."""
     kind = kind.partition("(")[0]
-    if kind not in INTEGERS | _NUMBERS:
+    if kind not in INTEGERS | NUMBERS:
         return
     form, noun = (_INTEGER, "an integer") if kind in INTEGERS else (_NUMBER, "a number")
     for place, label in enumerate(labels, 1):
@@ -190,10 +171,8 @@ class Keyed:
         return found.column("users"), found.column("label")
 
     def _bring(self, *wanted: str, **listed: list[str] | None) -> None:
-        """Bring columns and lists for one statement, and check what the columns' types are."""
-        kinds = self.table.load(*wanted)
-        for ours in wanted:
-            require_key(kinds[ours], self.names[ours], item=ours in LABELS)
+        """Bring columns and lists for one statement."""
+        self.table.load(*wanted)
         for name, labels in listed.items():
             if labels is not None:
                 self.table.store(f"safeselect_{name}", labels)
@@ -246,12 +225,7 @@ def open_keyed(table: object, item: str, user: str, *group: str) -> Iterator[Key
         rows: AbstractContextManager[Table | SparkTable] = (
             open_spark(table, columns) if is_spark(table) else open_table(table, columns)
         )
-        keyed = Keyed(opened.enter_context(rows), columns, opened)
-        for ours, kind in keyed.table.types.items():
-            # In a table that pandas wrote, a missing value turns integers into floats.
-            if kind is not None and kind not in FLOATS:
-                require_key(kind, columns[ours], item=ours in LABELS)
-        yield keyed
+        yield Keyed(opened.enter_context(rows), columns, opened)
 
 
 def closing_after(opened: ExitStack, read: Callable[[], _Read]) -> Callable[[], _Read]:

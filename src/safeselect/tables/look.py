@@ -74,7 +74,7 @@ def look(stated: TableAs, *, user: str, item: str | None = None) -> Look:
             bring(STANDARD_INPUT, copy)
             kept = [copy if file == STANDARD_INPUT else file for file in files]
             return look(replace(stated, table=kept), user=user, item=item)
-    if files and not files[0].name.endswith(".parquet"):
+    if files and not files[0].name.lower().endswith(".parquet"):
         form, names = _as_written(files[0], stated, user)
         for name in ("encoding", "delimiter"):
             value = getattr(form, name)
@@ -138,7 +138,7 @@ def _cells(rows: Table, ours: str, name: str) -> Iterator[Finding]:
     cells = _CELLS.format(column=ours)
     if words := rows.fetch(_WORDS.replace("CELLS", cells), [*_MISSING]):
         said = ", ".join(f"{word!r} {count}" for word, count in words)
-        yield f"missing in {name!r}", said, {"missing": [word.strip() for word, _ in words]}
+        yield f"missing in {name!r}", said, {"missing": [word for word, _ in words]}
     if ours == "person":
         return
     counted = ", ".join(

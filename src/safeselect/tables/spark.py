@@ -23,7 +23,7 @@ from safeselect.errors import InputError
 from safeselect.release.display import library
 from safeselect.release.progress import watched
 from safeselect.scores.columns import hushed
-from safeselect.tables.files import position
+from safeselect.tables.files import position, require_key
 from safeselect.tables.sql import LABELS, spelled
 
 _Answer = TypeVar("_Answer")
@@ -126,6 +126,8 @@ def open_spark(table: Any, columns: Mapping[str, str]) -> Iterator[SparkTable]:
     at = {ours: position(names, name, "the table") for ours, name in columns.items()}
     kinds = [kind for _, kind in table.dtypes]
     types = {ours: _TYPES.get(kinds[place], kinds[place].upper()) for ours, place in at.items()}
+    for ours, kind in types.items():
+        require_key(kind, columns[ours], item=ours in LABELS)
     name = f"safeselect_{uuid4().hex}_"
     session = table.sparkSession
     try:

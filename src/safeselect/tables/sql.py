@@ -270,6 +270,7 @@ TEXT = "VARCHAR"
 LABELS = frozenset(("item", "grp"))
 KEYS = LABELS | {"person"}
 FLOATS = frozenset(("FLOAT", "DOUBLE"))
+NUMBERS = FLOATS | {"BOOLEAN", "DECIMAL"}
 
 # The size of a number as a plain decimal: from its digits and exponent if it is written with one,
 # as in 1.25E-7, and without zeros at its end.
@@ -301,13 +302,19 @@ _FLOAT = (
     f"ELSE {_EXACT} END"
 )
 _PLACES = {"HUGEINT": 127, "BIGINT": 63}
+# Of text that is no UTF-8, two cells would be one label once they are read.  It is missing on
+# DuckDB; on Spark what is no character is U+FFFD, as Java reads it.
+_READ = {
+    "HUGEINT": "CASE WHEN regexp_full_match({0}, '[^\\x{{d800}}-\\x{{dfff}}]*') THEN {0} END",
+    "BIGINT": "decode(encode({0}, 'UTF-16BE'), 'UTF-16BE')",
+}
 
 
 def spelled(cell: str, kind: str, whole: Literal["HUGEINT", "BIGINT"]) -> str:
     """Return the SQL of an item or a group as a text or an integer; NULL where it can be none.
 
     Items are texts by the rule of `unknown_domain._items`: cells that are equal have one spelling,
-    whatever the column's type.  Text is itself, and integers need no change.
+    whatever the column's type.  Text is itself, if it is UTF-8, and integers need no change.
 
     Args:
         cell: the column.
@@ -315,6 +322,8 @@ def spelled(cell: str, kind: str, whole: Literal["HUGEINT", "BIGINT"]) -> str:
         whole: the engine's widest type of integers; a float beyond it can be no item.
     """
     kind = kind.partition("(")[0]
+    if kind == TEXT:
+        return _READ[whole].format(cell)
     if kind == "BOOLEAN":
         return f"CAST(CAST({cell} AS INT) AS STRING)"
     if kind == "DECIMAL":

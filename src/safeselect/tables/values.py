@@ -20,7 +20,7 @@ from safeselect.release.results import Numbers
 from safeselect.scores.candidates import Unread
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import shown
-from safeselect.tables.keys import check_scope, closing_after, require_key, warn_if_same
+from safeselect.tables.keys import check_scope, closing_after, warn_if_same
 from safeselect.tables.sql import (
     ADDED,
     FLOATS,
@@ -90,7 +90,7 @@ def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[
     """
     with ExitStack() as stack:
         table = stack.enter_context(open_table(path, {"label": label, "score": score}))
-        require_key(table.load("label")["label"], label)
+        table.load("label")
         labels = [row[0] for row in table.fetch(LABELS_OF_SCORES)]
         if None in labels:
             raise InputError(f"column {shown(label)} has a row without a label")
@@ -193,9 +193,7 @@ def table_quantiles(
         _check(rows.types, columns, dated)
 
         def read() -> list[object]:
-            types = rows.load("value", "person")
-            _check(types, columns, dated)
-            cell = _cell(str(types["value"]), of, dated)
+            cell = _cell(rows.load("value", "person")["value"], of, dated)
             sql = VALUES_OF_USERS.format(rule=_RULES[of], cell=cell)
             return [_number(each) for (each,) in rows.fetch(sql)]
 
@@ -206,9 +204,7 @@ def table_quantiles(
 
 def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: bool) -> None:
     """Refuse declared types that do not fit; a type that is not known yet is looked at later."""
-    kind, person = types["value"], types["person"]
-    if person is not None and person not in FLOATS:
-        require_key(person, columns["person"])
+    kind = types["value"]
     if kind is None:
         return
     name = shown(columns["value"])
@@ -224,8 +220,12 @@ def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: b
 
 def _cell(kind: str, of: str, dated: bool) -> str:
     """One value, as SQL; NULL where there is none."""
+    if kind != TEXT and dated is not (kind in _DATES):
+        return "NULL"
     if dated:
-        return "TRY_CAST(value AS DATE)"
+        day = "TRY_CAST(value AS DATE)"
+        within = f"LEAST(GREATEST({day}, DATE '0001-01-01'), DATE '9999-12-31')"  # as in Python
+        return f"CASE WHEN {day} IS NOT NULL THEN {within} END"
     cell = _added(kind) if of == "sum" else "value"
     if kind not in (*FLOATS, TEXT):
         return f"CASE WHEN value IS NOT NULL THEN {cell} END"

@@ -356,7 +356,7 @@ def test_a_read_only_ledger_can_be_read_and_not_charged(path: Path) -> None:
 def test_a_name_that_no_file_has_is_a_ledger_error(tmp_path: Path, name: str) -> None:
     place = f"{tmp_path}/{name}"
     for use in (Ledger.open, repair):
-        with pytest.raises(LedgerError, match="its name is not valid"):
+        with pytest.raises(LedgerError, match="its path is not valid"):
             use(place)
-    with pytest.raises(LedgerError, match="its name is not valid"):
+    with pytest.raises(LedgerError, match="its path is not valid"):
         new(place)

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TypeVar, final
 
 from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, SafeSelectWarning
+from safeselect.exact.parameters import integer
 from safeselect.ledger.record import log_line, read_line
 from safeselect.ledger.store import Journal, Row, Torn
 from safeselect.ledger.stores.turn import check_process, guard, pause
@@ -127,10 +128,7 @@ def check_modes(path: Path, *, is_new: bool = False) -> None:
         LedgerError: the path is refused.
         OSError: it does not exist, or cannot be examined.
     """
-    try:
-        file = None if is_new else os.stat(path)
-    except ValueError:  # a NUL, or characters that names of files cannot have
-        raise LedgerError(f"file {str(path)!r} cannot be opened: its name is not valid") from None
+    file = None if is_new else os.stat(path)
     if file is not None and not stat.S_ISREG(file.st_mode):
         raise LedgerError(f"{str(path)!r} is not a ledger, because it is not a regular file")
     if file is not None and file.st_mode & stat.S_IWOTH:
@@ -263,8 +261,14 @@ class FileStore:
     def __init__(self, path: str | os.PathLike[str], *, wait: int = 30) -> None:
         if fcntl is None:
             raise LedgerError("a ledger in a file requires the Unix function flock; use PostgreSQL")
-        self._path = Path(os.fspath(path)).absolute()
-        self._wait = wait
+        try:
+            self._path = Path(os.fspath(path)).absolute()
+            os.access(self._path.with_name(self._path.name), os.F_OK)
+        except (OSError, ValueError):  # no folder, a NUL, or characters that no name of a file has
+            raise LedgerError(
+                f"file {str(path)!r} cannot be opened: its path is not valid"
+            ) from None
+        self._wait = integer(wait, "wait", minimum=0, maximum=10**6)
         self._ready: Generation | None = None  # the process that checked the place
         self._durable = (0, 0, 0)  # device, inode, and the synced length
         self._broken = False
@@ -296,11 +300,11 @@ class FileStore:
                 os.link(made, self._path)
             except FileExistsError:
                 raise LedgerError(f"the file {self.name!r} already exists; open it") from None
-            except (OSError, ValueError) as error:
-                why = getattr(error, "strerror", None) or "its name is not valid"
+            except OSError as error:
+                why = error.strerror
                 raise LedgerError(f"the file {self.name!r} cannot be created: {why}") from None
         finally:
-            with suppress(OSError, ValueError):
+            with suppress(OSError):
                 os.unlink(made)
         try:
             sync_folder(self._path)

@@ -31,7 +31,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, final, runtime_ch
 from weakref import finalize
 
 from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterError
-from safeselect.exact.parameters import describe
+from safeselect.exact.parameters import describe, integer
 from safeselect.ledger.store import Journal, Row, Torn
 from safeselect.ledger.stores.postgres_functions import FORMAT, GRANTS, MOVED, schema_of
 from safeselect.ledger.stores.turn import check_process, guard, pause
@@ -313,7 +313,7 @@ class PostgresStore:
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
             raise ParameterError(f"schema must be a plain lower-case name, got {describe(schema)}")
         self._psycopg: ModuleType = library("psycopg", "postgres")
-        self._schema, self._wait = schema, wait
+        self._schema, self._wait = schema, integer(wait, "wait", minimum=1, maximum=10**6)
         self._pool = OwnPool(self._psycopg, conninfo or "") if pool is None else pool
         self._born = generation()
         self._last: Row | None = None

@@ -16,8 +16,6 @@ from weakref import WeakSet
 from safeselect.errors import LedgerError
 from safeselect.randomness.guard import Generation, generation
 
-LOOK = 0.02  # seconds after which a waiting thread looks itself: who was interrupted rings no bell
-LET_BEGIN = 0.001  # seconds for the next thread to send its group before others are woken
 _PAUSES = (0.0001, 0.0001, 0.0002, 0.0003, 0.0004, 0.0005, 0.0007, 0.001)  # seconds
 
 

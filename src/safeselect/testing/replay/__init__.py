@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal, TypeVar
 
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import integer, read_choice
+from safeselect.exact.parameters import integer, read_choice, read_list
 from safeselect.testing.replay.comparing import Finding, Report, compare, differences
 from safeselect.testing.replay.watching import Run, Watch
 from safeselect.testing.replay.worlds import Maker, Pair, Steps, exchanged
@@ -68,7 +68,8 @@ def replay(
         pairs: number of neighbours to try.
         seed: seed of the neighbours and of all random bits.
         capture: additional outputs to compare: "prints", and paths of files that the pipeline
-            writes.
+            writes. Before each run, the modification times of these files are set to 1970, which
+            shows whether the run writes them.
 
     Returns:
         Report: true if there is a finding, so that a test can use `assert not replay(...)`.
@@ -91,7 +92,7 @@ def replay(
     """
     refuse_in_production("replay")
     count = integer(pairs, "pairs", minimum=1, maximum=10**6)
-    watch = Watch(pipeline, seed, [*capture])
+    watch = Watch(pipeline, seed, read_list(capture, "capture"))
     with TemporaryDirectory() as folder, watch.installed():
         search = _Search(watch, str(unit or "unit"), neighbours)
         if isinstance(neighbours, str):
@@ -121,7 +122,7 @@ class _Search:
         unseen += ["other processes", "releases of other libraries (each run repeats them)"]
         still = [line for line, is_read in self.lines.items() if not is_read]
         unseen += [f"what {line} reads: no data set that was tried changed it" for line in still]
-        unseen += ["prints", "files"] * (not self.watch.captured)
+        unseen += ["prints"] * (not self.watch.captured) + ["files"] * (not self.watch.files)
         return Report((*self.findings.values(),), (*notes,), self.tried, (*unseen,))
 
     def compare(self, base: Run, other: Run, *, far: bool = False) -> list[Finding]:
@@ -155,7 +156,7 @@ class _Search:
     def given(self, data: object, neighbours: Iterable[object]) -> None:
         """Compare with the caller's own neighbours."""
         base = self.first(lambda: data)
-        for other in neighbours:
+        for other in read_list(neighbours, "neighbours"):
             self.tried += 1
             for broken in self.compare(base, self.watch.run(other, base)):
                 rows = (repr(data),), (repr(other),)

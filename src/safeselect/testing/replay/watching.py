@@ -10,6 +10,7 @@ memory; a pipeline that writes files writes them in every run.
 from __future__ import annotations
 
 import io
+import os
 import sys
 import threading
 from collections import Counter
@@ -153,6 +154,7 @@ class Watch:
 
     def __init__(self, pipeline: Callable[[Foreign], object], seed: object, captured: list[object]):
         self.pipeline, self.seed, self.captured = pipeline, seed, captured
+        self.files = [Path(str(each)) for each in captured if each != "prints"]
         self._run: Foreign = None
         self._thread = threading.get_ident()
         self._strayed: ParameterError | None = None
@@ -161,6 +163,8 @@ class Watch:
         """Run the pipeline on some data; what it raises is recorded."""
         run = self._run = Run(playing, at=playing.at if playing else "")
         printed, before = io.StringIO(), sys.getprofile()
+        for file in filter(Path.is_file, self.files):
+            os.utime(file, (0, 0))  # it has another time once this run has written it
 
         def look(frame: FrameType, event: str, _: object) -> None:
             if event == "return":  # the last of the caller's functions to return is the pipeline
@@ -178,8 +182,8 @@ class Watch:
             self._run = None
         if self._strayed is not None:
             raise self._strayed
-        files = [Path(str(each)) for each in self.captured if each != "prints"]
-        written = [file.read_bytes() for file in files if file.exists()]
+        is_new = (file.is_file() and file.stat().st_mtime > 0 for file in self.files)
+        written = [f.read_bytes() if new else None for f, new in zip(self.files, is_new)]
         run.printed = (printed.getvalue(), written) if self.captured else None
         return run
 
@@ -325,8 +329,9 @@ class Watch:
         if book not in books and book not in books.values():
             self._run = None
             try:
-                scopes = book.state(lambda checker: dict(checker.scopes))
-                budgets = {name: scope.budget for name, scope in scopes.items()}
+                scopes = book.state(lambda checker: {**checker.scopes}).items()
+                named = ((name, scope.budget) for name, scope in scopes)
+                budgets = {name.rpartition("/")[0] if of.blocks else name: of for name, of in named}
                 books[book] = Ledger.create(":memory:", budgets)._book
             finally:
                 self._run = run
