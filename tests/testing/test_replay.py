@@ -161,6 +161,19 @@ class TestReports:
         assert not replay(seeded_by_replay, visits(), unit="patient", pairs=10)
 
 
+def test_the_budget_of_a_block_or_month_is_copied_too():
+    blocks = Budget("patient", "add_remove", epsilon=1, blocks=["north", "south"])
+    with Ledger.create(":memory:", {"ward": blocks}) as ledger:
+        words = {"unit": "patient", "neighbours": "add_remove", "purpose": "a test"}
+        both = ledger.scope("ward/north", **words) & ledger.scope("ward/south", **words)
+
+        def chosen(rows):
+            return safeselect.permute_and_flip([1, 2], epsilon=1, sensitivity=1, ledger=both).index
+
+        assert not replay(chosen, visits(), unit="patient", pairs=10)
+        assert ledger.balance("ward/south").spent == {"epsilon": 0}
+
+
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_neighbours_of_another_kind_than_the_scope_s_are_named(neighbours: str):
     with Ledger.create(

@@ -84,7 +84,7 @@ def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
             is above 256, or dp-accounting is not installed.
     """
     if not isinstance(guarantee, AnyGuarantee):
-        raise ParameterError(f"guarantee must be a safeselect guarantee, got {describe(guarantee)}")
+        raise ParameterError(f"guarantee must be one of a release, got {describe(guarantee)}")
     read_choice(accountant, "accountant", ("rdp", "pld"))
     events = _library("dp_accounting.dp_event")
     if isinstance(guarantee, ApproximateDP):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from safeselect.audit.line import Line, found
-from safeselect.errors import InputError, LedgerDamaged, LedgerError
+from safeselect.errors import InputError, LedgerDamaged
 from safeselect.ledger import Checker, Record, Store, kept_records
 from safeselect.ledger.record import BARE_HEAD, commitment, head_of, read_head
 from safeselect.release.results import Answers, Release
@@ -67,7 +67,7 @@ def signed(
     try:
         for _ in kept_records(file, again):
             pass
-    except LedgerError as error:
+    except LedgerDamaged as error:
         wrong = f"Not all records are signed with the given key: {error}."
     if not wrong and again.head != checker.head:
         return Line(what, "not compared", "The log grew while it was read; try again.")

@@ -22,7 +22,7 @@ from safeselect.ledger.restoring import append, kept_records, repair
 from safeselect.ledger.signing import Signer, approve
 from safeselect.release.page import shown
 
-_NEW_HEAD = "the line above is the new head"
+_NEW_HEAD = "the new head is on standard output"
 FILE = declare("FILE  ledger: a file or a PostgreSQL URL")
 HEAD = declare("--head HEAD  previously published head of the ledger")
 SCOPE = declare("--scope NAME required  name of the scope, such as the name of a data set")
@@ -161,7 +161,7 @@ def _enact(options: argparse.Namespace) -> int:
         with reading(file):
             signed.append(json.loads(read_text(file)))
     ledger.enact(Proposal(read_text(options.proposal).strip()), signed)
-    return _done(ledger.head, f"made the change with {len(signed)} approvals; {_NEW_HEAD}")
+    return _done(ledger.head, f"made the change; approvals: {len(signed)}; {_NEW_HEAD}")
 
 
 def _done(head: str, said: str) -> int:
@@ -203,7 +203,7 @@ def _registry(options: argparse.Namespace) -> int:
     made = entry(options.scope, *checked(options))
     written = json.dumps(made, indent=2, ensure_ascii=False)
     write(f"{written}\n")
-    say(f"{written.lower().count('missing')} fields are missing; the file is YAML; schema: {SCHEMA}")
+    say(f"{written.lower().count('missing')} fields are missing; this is YAML; schema: {SCHEMA}")
     return 0
 
 

@@ -148,7 +148,7 @@ def _changes(records: Sequence[Record], scope: str | None = None) -> list[tuple[
             key = content["signer"]["public_key"]
             said = f"new signing key {key}, {by or 'handed over by the previous key'}"
         elif scope is None and content["kind"] == "corrected":
-            said = f"{content['advisory']} affects {len(content['charges'])} charges: "
+            said = f"{content['advisory']} affects charges ({len(content['charges'])} in all): "
             said += content["reason"]
         elif content["kind"] == "raised" and content["scope"] == scope:
             raised = f"raised {content['limit']} from {content['before']} to {content['after']}"

@@ -92,7 +92,7 @@ def add_scope(name: str, budget: Budget, max_refusals: int) -> Decide:
 
     def decide(checker: Checker) -> Written:
         if (there := checker.clash(name, budget)) is not None:
-            raise ParameterError(f"scope {there!r} already exists")
+            raise ParameterError(f"scope {there!r} already exists, or its name conflicts")
         return opened_scope(name, budget, limit)
 
     return decide

@@ -95,9 +95,10 @@ class LaplaceDominated(_OfEpsilon):
     Laplace(epsilon, 1).
 
     It holds for permute-and-flip, for report-noisy-max with continuous noise and for releases of
-    gaps, except those of sessions with geometric noise.  Reason: on the straight line from one score vector to its neighbour, an event's
-    probability p moves at a speed of at most epsilon min(p, 1 - p).  The Laplace distribution
-    function moves at exactly this speed (`docs/mathematics.md`, lemma L0).
+    gaps, except those of sessions with geometric noise.  Reason: on the straight line from one
+    score vector to its neighbour, an event's probability p moves at a speed of at most epsilon
+    min(p, 1 - p).  The Laplace distribution function moves at exactly this speed
+    (`docs/mathematics.md`, lemma L0).
 
     Args:
         epsilon: rational, at least 0.

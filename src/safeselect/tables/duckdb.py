@@ -267,7 +267,7 @@ def _view(
             is_key, user = ours in KEYS or ours == "label", ours == "person"
             if kind in _EXACT_UP_TO and user:
                 whole = _WHOLE.format(cell=cells[ours], most=_EXACT_UP_TO[kind])
-                cells[ours] = form.present(whole, user=True)
+                cells[ours] = form.present(whole, f"CAST({whole} AS VARCHAR)", user=True)
                 types[ours] = "BIGINT"
             elif kind == TEXT:
                 # DuckDB reads UTF-8 in files, and anything in frames.
@@ -277,7 +277,7 @@ def _view(
             else:
                 text = spelled(cells[ours], kind, "HUGEINT")
                 cell = text if ours in LABELS else cells[ours]
-                cells[ours] = form.present(cell, text, user=user)
+                cells[ours] = form.present(cell, f"CAST({text} AS VARCHAR)", user=user)
             if is_key:
                 require_key(types[ours], columns[ours], item=ours in LABELS)
         wanted = ", ".join(f"{cell} AS {identifier(ours)}" for ours, cell in cells.items())

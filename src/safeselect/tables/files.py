@@ -227,7 +227,7 @@ class TableAs:
         if not self.missing:
             return cell
         words = ", ".join(self._tidied(literal(word), user=user) for word in self.missing)
-        return f"CASE WHEN CAST({text or cell} AS VARCHAR) IN ({words}) THEN NULL ELSE {cell} END"
+        return f"CASE WHEN {text or cell} IN ({words}) THEN NULL ELSE {cell} END"
 
     def _tidied(self, column: str, *, user: bool) -> str:
         as_number = user and self.ids == "numbers"

@@ -182,8 +182,8 @@ class Watch:
             self._run = None
         if self._strayed is not None:
             raise self._strayed
-        is_new = (file.is_file() and file.stat().st_mtime > 0 for file in self.files)
-        written = [f.read_bytes() if new else None for f, new in zip(self.files, is_new)]
+        is_new = {file for file in self.files if file.is_file() and file.stat().st_mtime}
+        written = [file.read_bytes() if file in is_new else None for file in self.files]
         run.printed = (printed.getvalue(), written) if self.captured else None
         return run
 
