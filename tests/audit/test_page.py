@@ -82,7 +82,7 @@ def test_a_real_ledger(tmp_path: Path, capfdbinary: Run) -> None:
     assert first["used"].startswith("(2, 0.000001): ")
     assert first["may be raised up to"] == "epsilon 3"
     assert second["so far"].startswith("For each individual plane, with probability")
-    assert "counted from the opening, the privacy loss never exceeded" in second["so far"]
+    assert "over all noise since the opening, the privacy loss never exceeded" in second["so far"]
     assert "1 aborted, 1 raised, 1 torn; 1 approved by other keys" in page["Ledger"]["records"]
     assert page["Missing evidence"] == {"none": "nothing", "not compared": "nothing"}
     assert page["What ran"]["FIPS mode"].partition(",")[0] in ("off", "on", "not known")

@@ -283,12 +283,12 @@ def test_a_loss_is_told_for_one_person_with_its_chance() -> None:
         ]
         loss = -(-min(found) * 100 // 1) / 100
     assert loss < 1
-    chance = "with probability at least 1 - 0.000001, counted from the opening, "
+    chance = "with probability at least 1 - 0.000001 over all noise since the opening, "
     assert balance.loss() == (
         f"For each individual person, {chance}the privacy loss never exceeded {float(loss):g}."
     )
     few = after(both, PureDP("1/10"), PureDP("0.0001"))
-    assert few.loss().endswith("counted from the opening, the privacy loss never exceeded 0.11.")
+    assert few.loss().endswith("over all noise since the opening, the privacy loss never exceeded 0.11.")
     # A release with a delta of its own: twice delta, and 0.7, which is above ln 2.
     own = charged(few, ApproximateDP("1/10", "1e-9"))
     assert own.loss() == (
@@ -296,7 +296,7 @@ def test_a_loss_is_told_for_one_person_with_its_chance() -> None:
         "opening, the privacy loss never exceeded 0.91."
     )
     summed = after(made(**MILLIONTH, own_delta="1e-6"), PureDP("1/4"))
-    assert summed.loss().endswith("1 - 0.000001, counted from the opening, the privacy loss never "
+    assert summed.loss().endswith("1 - 0.000001 over all noise since the opening, the privacy loss never "
                                   "exceeded 0.25.")  # fmt: skip
 
 

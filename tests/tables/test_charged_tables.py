@@ -185,6 +185,7 @@ def test_no_user_is_looked_at_before_the_charge(
         sql
         for sql in before
         if not sql.startswith(("DESCRIBE", "CREATE OR REPLACE TEMP VIEW", "DROP VIEW"))
+        and "FROM parquet_schema(" not in sql
     ]
     assert all("DISTINCT" in sql or sql == "brought ['city']" for sql in read)
     assert bool(read) == (mode == "public")

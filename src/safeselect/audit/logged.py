@@ -44,16 +44,14 @@ def replayed(file: str | Store) -> tuple[Checker, list[Record], Line]:
     return checker, records, line
 
 
-def signed(
-    file: str | Store, checker: Checker, public_key: bytes | None, release: set[int] | None
-) -> Line:
+def signed(file: str | Store, checker: Checker, public_key: bytes | None, own: set[int]) -> Line:
     """Verify the signatures of a log with the auditor's key.
 
     Args:
-        release: the places of the release and of its charge; None where the log is not whole.
+        own: the places of the release and of its charge; none where the log is not whole.
     """
     what, key = "signatures", checker.signer
-    if release is None:
+    if not own:
         return Line(what, "not compared", "The log is damaged, so no signature was verified.")
     if not key and public_key is None:
         return Line(what, "none", _UNSIGNED)
@@ -71,7 +69,7 @@ def signed(
         wrong = f"Not all records are signed with the given key: {error}."
     if not wrong and again.head != checker.head:
         return Line(what, "not compared", "The log grew while it was read; try again.")
-    if not wrong and again.aside & release:
+    if not wrong and again.aside & own:
         wrong = "The owner set aside a wrong signature of this release or of its charge."
     but = f" but {len(again.aside)}, which the owner set aside," if again.aside else ""
     return found(

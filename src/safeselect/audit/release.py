@@ -83,8 +83,8 @@ def audit(
     # 3. They are signed with the auditor's key.  A log without signatures has none.
     place = 0 if receipt is None else receipt.record
     charge_place = int(records[place].content.get("charge", 0)) if place < len(records) else 0
-    whole = {place, charge_place} if chain.word == "holds" else None
-    signatures = signed(log, checker, public_key, whole)
+    own = {place, charge_place} if chain.word == "holds" else set[int]()
+    signatures = signed(log, checker, public_key, own)
     yield signatures
     # 4. The auditor's head is among them; without signatures it reaches as far as the release.
     yield reaches(head, records, place, signatures.word == "holds")

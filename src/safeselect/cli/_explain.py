@@ -122,7 +122,7 @@ EXPLAIN_ITEMS = _planning(
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "for each value of the top-k option --max-groups, show by how many users an item must lead",
+    "for each number of groups per user, compute the lead that an item needs to be released",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )

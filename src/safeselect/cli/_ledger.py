@@ -93,7 +93,7 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
 def _create(options: argparse.Namespace) -> int:
     people = {"approvers": options.approver or (), "approvals_needed": options.approvals_needed}
     ledger = Ledger.create(place_of(options.file), {options.scope: _budget(options)}, **people)
-    return _done(ledger.head, f"created ledger {ledger.id}; the line above is its head")
+    return _done(ledger.head, f"created ledger {ledger.id}; its head is on standard output")
 
 
 def _budget(options: argparse.Namespace) -> Budget:
@@ -261,8 +261,7 @@ LEDGER = Command(
     "create, show and check a privacy budget and its records",
     about="""\
 A ledger holds a privacy budget for each scope (for example, a data set) and a record of every
-release. Publish its head: anyone who has the head can check later that no record up to it was
-changed or removed.
+release. Publish its head, which identifies the last record: anyone who has the head can check later that neither this record nor an earlier one was changed or removed.
 
 The URL of a ledger in PostgreSQL has the form postgresql://USER@HOST/DATABASE?schema=NAME, without
 a password. Put the password in PGPASSWORD or ~/.pgpass.

@@ -46,7 +46,7 @@ TOTAL = declare("""
 """)
 GRID = declare("""
 --grid G  public step for rounding scores, such as a thousandth of the sensitivity
---on-grid  assert that each true score is a multiple of G, and less than G/2 from the given score
+--on-grid  assert that each true score is a multiple of G and differs from the given score by less than G/2
 --score-error E  upper bound on the difference between a score and its true value (default: G/2)
 """)
 MECHANISM = declare(f"""
@@ -106,7 +106,7 @@ RANKED = declare("""
 --score COL required  column that contains the scores
 """)
 SENSITIVITY = declare("""
---sensitivity S required  largest change in any one score when one unit is added, removed or changed
+--sensitivity S required  largest change in any one score when a unit of privacy is added, removed or replaced
 --monotonic  assert that no score rises while another falls between neighbours; halves the noise
 --minimize  prefer small scores
 """)
@@ -136,7 +136,7 @@ POINTS = declare("""
 """)
 MEASURED = declare("""
 --epsilon E required  total privacy cost with discrete Laplace noise; requires --sensitivity-l1
-| --rho R  total privacy cost in zCDP; requires --sensitivity-l2-squared
+| --rho R  total privacy cost in zero-concentrated DP (zCDP); requires --sensitivity-l2-squared
 | --mu M  total privacy cost in Gaussian differential privacy; requires --sensitivity-l2-squared
 --sensitivity-l1 S required  largest sum of the absolute changes in all values when one unit is
     added, removed or changed
@@ -384,8 +384,7 @@ KEYS = _command(
     "keys",
     "release the items of a file that have enough users",
     """\
-With the default noise, an item is kept with the largest probability that its share of the cost
-allows. The output is sorted by item. For the k items with the most users, use safeselect top-k.
+With the default --noise and --pre-threshold, an item is kept with the largest probability that its share of the cost allows. The output is sorted by item. For the k items with the most users, use safeselect top-k.
 
 For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
 """,

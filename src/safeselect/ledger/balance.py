@@ -504,7 +504,7 @@ class Balance:
         chance, own = "", self.spent.get("own_delta")
         if terms.delta:
             delta = rounded_text(terms.delta * (2 if own else 1))
-            chance = f"with probability at least 1 - {delta}, counted from the opening, "
+            chance = f"with probability at least 1 - {delta} over all noise since the opening, "
         if own:  # ln 2 below 0.7 is what the loss that others see may be above that of Theorem 20.4
             loss += _SEEN
         return (
@@ -560,7 +560,8 @@ class Balance:
                 count, _ = Balance.fresh(budget)._more(guarantee, parts)
                 found.append((count or 0, terms.own_delta))
         more, own = max(found)
-        opened = f"; with own_delta={exact_text(own)} when the scope is opened: {_often(more)}"
+        shown = rounded_text(own) if Fraction(f"{float(own):g}") == own else exact_text(own)
+        opened = f"; with own_delta={shown} when the scope is opened: {_often(more)}"
         return opened if more > times else ""
 
     @property

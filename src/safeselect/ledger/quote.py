@@ -29,14 +29,11 @@ class Quote:
     neighbours: str
     name: str = "a quote"
 
-    def __and__(self, _: object) -> Quote:
-        return self
-
-    __rand__ = __and__
-
     def asked(self, *_: object, **__: object) -> Quote:
-        """Return the same: the price does not depend on the request."""
+        """Return the same: no request and no other scope changes the price."""
         return self
+
+    __and__ = __rand__ = asked
 
     def begin(self, charge: Charge, bits: Bits) -> NoReturn:
         """End the call, before its data are read."""

@@ -162,7 +162,7 @@ def repair(
     def work(journal: FileJournal) -> tuple[int, Row]:
         if known is not None:
             checker.want(known.ask())
-        _good_lines(journal, scout := Checker(checker.public_keys))
+        _good_lines(journal, scout := Checker(checker.public_keys), None)
         until = min(scout.unsigned, default=None)
         end, is_damaged = _good_lines(journal, checker, until)
         if checker.signer and key is None:
@@ -292,9 +292,7 @@ def _write(
     return read_place(place).write(work)
 
 
-def _good_lines(
-    journal: FileJournal, checker: Checker, until: int | None = None
-) -> tuple[int, bool]:
+def _good_lines(journal: FileJournal, checker: Checker, until: int | None) -> tuple[int, bool]:
     """Check all lines up to the first that is not good; return where they end, and if one is.
 
     Args:

@@ -535,8 +535,8 @@ def quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """From equally spaced public points, choose one close to each of several quantiles of private
-    values.
+    """For each of several quantiles of private values, choose a close point from equally spaced
+    public points.
 
     The points are in nondecreasing order.
 

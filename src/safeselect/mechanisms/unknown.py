@@ -732,8 +732,8 @@ class PayWhatYouGet(InTurns):
             raise BudgetError("the session has no queries left")
         if left.outcomes < worst:
             raise BudgetError(
-                f"the session has {left.outcomes} outcomes left, but this query can use up to "
-                f"{worst}; use a smaller k"
+                f"outcomes left in the session: {left.outcomes}; this query can use up to {worst}; "
+                "a smaller k, or a number as k_bar, uses fewer"
             )
 
     def _spend(self, outcomes: int, queries: int) -> None:

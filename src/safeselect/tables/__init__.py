@@ -8,9 +8,11 @@ them to a mechanism; do not print them.
   else is text: "7", "07" and " 7" are three users.
 - An item, and a group, is a text: a number of any type is its shortest plain decimal, so that 1,
   1.0 and True are "1".  What a reader made of `007` or `1.50` cannot be seen: read items as text.
+- Two items never become one text when they are read: in a frame, text that is not UTF-8 is missing;
+  of an item on Spark or ClickHouse, the engine itself makes U+FFFD of what is no character.
 - Users are integers or strings by their declared type.  Floats are read as the integers they are;
-  one that is not whole is refused.  Dates and nested types are refused for all keys, because the
-  equality of their values depends on their representation.
+  one that is not whole is refused, and so are floats on Spark.  Dates and nested types are refused
+  for all keys, because the equality of their values depends on their representation.
 - The result is in the order of the candidates, or of the labels, never of the rows: a file may be
   sorted by private values.
 - A file that is not a table (a row with missing cells, an open quote, text that is not UTF-8) is

@@ -259,7 +259,7 @@ def _view(
         # `identifier` and `literal` quote every name and path below.
         sql = f"DESCRIBE SELECT * FROM {source.rows}"  # noqa: S608 - quoted
         known = _run(connection, sql, source.failure)
-        names = _names(connection, source, columns)
+        names = source.header or _names(connection, source, columns)
         at = {ours: source.position(names, name) for ours, name in columns.items()}
         types = {ours: str(known[place][1]) for ours, place in at.items()}
         cells = {ours: identifier(known[place][0]) for ours, place in at.items()}
@@ -298,11 +298,12 @@ def _view(
 
 
 def _names(connection: Any, source: Source, columns: Mapping[str, str]) -> list[str]:
-    """The columns by their own names: to DuckDB, `ID` and `id` are one, and it renames them."""
+    """The columns of a frame or of a Parquet file by their own names: DuckDB renames some.
+
+    To DuckDB, `ID` and `id` are one.
+    """
     if source.path is None:
         return [*dict.fromkeys(columns.values())]  # as `as_arrow` picks them
-    if source.header is not None:
-        return source.header
     names, below = list[str](), 0  # how many nodes are still to come inside of a column
     file = literal(str(source.path))
     footer = f"SELECT name, num_children FROM parquet_schema({file})"  # noqa: S608 - quoted

@@ -321,7 +321,7 @@ class Source:
     Attributes:
         failure: what to say if it cannot be read.
         place: what it is called.
-        header: of a CSV file, whose columns are c0, c1, ...; otherwise DuckDB knows them.
+        header: of a CSV file, whose columns are c0, c1, ...; otherwise it is not known yet.
         path: what DuckDB opens.
         bring: writes `path`, where it is not the file itself, before a row is read.
     """

@@ -92,7 +92,7 @@ def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
     if converted is None:
         raise InputError(
             f"column {' or '.join(map(shown, places))} cannot be read; convert it to "
-            'integers or strings, for example in pandas with df["rider"].astype("Int64")'
+            'integers or strings, for example, in pandas, with df[COLUMN].astype("Int64")'
         )
     return converted
 

@@ -3,8 +3,10 @@
 - Spark repeats tasks that fail or are slow.  A count is not affected: every statement of `sql` is
   a function of the rows.  Noise would be drawn twice, so none is drawn there.
 - Columns are taken by position, so that no name means anything to SQL.
-- Items are texts as for DuckDB; a float of 2**63 or more is none, and others that are not whole
-  have the digits that Java gives them, which are the shortest from Java 19 on.
+- Items are texts as for DuckDB, but what is no UTF-8 in one is U+FFFD, as Spark would show it.
+  Otherwise two items would be one label on the driver, and one would hide the other's count.
+- A float of 2**63 or more is no item, and others that are not whole have the digits that Java gives
+  them, which are the shortest from Java 19 on.
 - Spark's messages quote cells.  None of them leaves this file.
 - The session, its memory, its files and its log are the caller's.  The log of a failed task quotes
   cells, wherever the session writes it.
