@@ -261,7 +261,8 @@ LEDGER = Command(
     "create, show and check a privacy budget and its records",
     about="""\
 A ledger holds a privacy budget for each scope (for example, a data set) and a record of every
-release. Publish its head, which identifies the last record: anyone who has the head can check later that neither this record nor an earlier one was changed or removed.
+release. Publish its head, which identifies the last record. Anyone who has the head can check later
+that neither this record nor an earlier one was changed or removed.
 
 The URL of a ledger in PostgreSQL has the form postgresql://USER@HOST/DATABASE?schema=NAME, without
 a password. Put the password in PGPASSWORD or ~/.pgpass.

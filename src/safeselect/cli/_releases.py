@@ -46,7 +46,7 @@ TOTAL = declare("""
 """)
 GRID = declare("""
 --grid G  public step for rounding scores, such as a thousandth of the sensitivity
---on-grid  assert that each true score is a multiple of G and differs from the given score by less than G/2
+--on-grid  assert that true scores are multiples of G, less than G/2 away from the given scores
 --score-error E  upper bound on the difference between a score and its true value (default: G/2)
 """)
 MECHANISM = declare(f"""
@@ -106,7 +106,7 @@ RANKED = declare("""
 --score COL required  column that contains the scores
 """)
 SENSITIVITY = declare("""
---sensitivity S required  largest change in any one score when a unit of privacy is added, removed or replaced
+--sensitivity S required  largest change in any one score between neighbouring data sets
 --monotonic  assert that no score rises while another falls between neighbours; halves the noise
 --minimize  prefer small scores
 """)
@@ -384,7 +384,8 @@ KEYS = _command(
     "keys",
     "release the items of a file that have enough users",
     """\
-With the default --noise and --pre-threshold, an item is kept with the largest probability that its share of the cost allows. The output is sorted by item. For the k items with the most users, use safeselect top-k.
+With the default --noise and --pre-threshold, an item is kept with the largest probability that the
+cost allows. The output is sorted by item. For the k items with most users, use safeselect top-k.
 
 For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
 """,
