@@ -37,7 +37,6 @@ MISTAKES = {
     "choose(counts, on_grid=True)": "on_grid=True requires grid=",
     "choose(counts, score_error='0.1')": "score_error requires grid=",
     "choose(floats, grid=1, on_grid=True, score_error=0)": "pass on_grid=True or score_error, but",
-    "choose(floats, sensitivity='1/2', grid=1, on_grid=True)": "less than one step .* grid='1/2'",
     "choose(['12', '30'])": r"got str; .* such as \[int\(score\) for score in scores\]",
     "choose(np.array(['12', '30']))": r"got ndarray of str_; .* such as scores.astype\(int\)",
     "choose([12.5, float('nan')], grid=1)": "numbers, not NaN or infinity; replace such values",

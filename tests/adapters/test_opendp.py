@@ -300,8 +300,9 @@ def test_the_map_adds_what_reading_adds() -> None:
     assert epsilon(1.0, monotonic=True) == 6
     assert epsilon(1.1, score_error=0) == 10
     assert epsilon(1.0, on_grid=True) == 8
-    assert epsilon(1.2, on_grid=True, monotonic=True) == 4
-    assert epsilon(0.2, on_grid=True) == 0
+    assert epsilon(1.2, on_grid=True, monotonic=True) == 5
+    assert epsilon(0.2, on_grid=True) == 2
+    assert epsilon(0.0, on_grid=True) == 0
     assert epsilon(0.0) == 2  # the numbers handed over may differ, though the scores do not
     # 0.3 as a float is less than three tenths: whichever is larger counts.
     tenths = _flip(*floats(monotonic=True), PURE, 1, grid="0.1", on_grid=True)

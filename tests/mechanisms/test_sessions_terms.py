@@ -28,7 +28,7 @@ CASES: list[tuple[dict[str, Any], Any, Any, Any]] = [
     ({"sensitivity": "1/2", "grid": "1/3"}, 1, 2, "4/3"),
     ({"sensitivity": 4, "grid": 2, "noise": "geometric"}, 6, 12, 8),
     ({"sensitivity": "7/20", "grid": "1/10", "score_error": 0}, "2/5", "4/5", "2/5"),
-    ({"sensitivity": "7/20", "grid": "1/10", "on_grid": True}, "3/10", "3/5", "3/10"),
+    ({"sensitivity": "7/20", "grid": "1/10", "on_grid": True}, "2/5", "4/5", "2/5"),
 ]
 each_case = pytest.mark.parametrize(("options", "one_way", "both_ways", "monotonic"), CASES)
 

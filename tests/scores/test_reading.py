@@ -77,7 +77,6 @@ def test_a_score_moves_as_far_as_is_said_and_no_further(size, error, grid):
         ({"grid": 1, "score_error": -1}, "score_error must"),
         ({"grid": 1, "on_grid": 1}, "on_grid must be True or False"),
         ({"grid": 0}, "grid must"),
-        ({"grid": 1, "on_grid": True, "sensitivity": "0.99"}, "less than one step"),
     ],
 )
 def test_arguments_that_do_not_fit(options, match):
@@ -87,6 +86,16 @@ def test_arguments_that_do_not_fit(options, match):
             permute_and_flip(scores, **given)
     with pytest.raises(ParameterError, match=match):
         SparseVector(threshold=1, k=1, **given)
+
+
+@pytest.mark.parametrize("name", ["sensitivity", "range_"])
+def test_a_float_that_is_a_little_too_small_loses_no_step_of_the_grid(name):
+    """k/n as a float stands for a decimal, which may be less than k times the decimal of 1/n."""
+    for k, n in itertools.product(range(1, 9), range(1, 200)):
+        for size, grid in itertools.product((k / n, Fraction(k, n)), (1 / n, Fraction(1, n))):
+            declared = {"sensitivity": None, "range_": None, name: size}
+            change = Sensitivity.read(**declared, monotonic=name == "sensitivity")
+            assert k <= change.range_in_steps(reading_of(grid, on_grid=True)) <= k + 1
 
 
 def test_the_default_error_is_half_a_step_and_zero_may_be_said():

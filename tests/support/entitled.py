@@ -37,7 +37,7 @@ def moves(args: Mapping[str, Any]) -> tuple[Fraction, Fraction]:
     if args.get("grid") is None:
         up, back = size, Fraction(0)
     elif args.get("on_grid"):
-        up, back = Fraction(size // step), Fraction(0)
+        up, back = Fraction(math.ceil(size / step)), Fraction(0)
     else:
         up, back = Fraction(math.ceil((size + 2 * error) / step)), math.ceil(2 * error / step)
     return up, Fraction(back) if args.get("monotonic") else up
@@ -51,7 +51,7 @@ def range_in_steps(args: Mapping[str, Any]) -> Fraction:
     if args.get("grid") is None:
         return size
     if args.get("on_grid"):
-        return Fraction(size // step)
+        return Fraction(math.ceil(size / step))
     return Fraction(math.ceil((size + 4 * error) / step) + 1)
 
 

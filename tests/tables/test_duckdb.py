@@ -224,7 +224,7 @@ def test_a_quote_in_the_place_for_scratch_files_is_harmless(
     assert trips(write(tmp_path / "t.csv", TRIPS)) == {"Oslo": 2}
 
 
-@pytest.mark.parametrize("call", ["mkdtemp", "gettempdir", "symlink_to"])
+@pytest.mark.parametrize("call", ["mkdtemp", "gettempdir", "symlink_to", "touch"])
 @pytest.mark.parametrize("kind", [errno.ENOSPC, errno.EROFS, errno.ENOENT])
 def test_a_folder_that_cannot_be_written_is_one_sentence(
     call: str, kind: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -233,7 +233,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(
         raise OSError(kind, PRIVATE)
 
     path = write(tmp_path / "t.csv", TRIPS)
-    monkeypatch.setattr(Path if call == "symlink_to" else tempfile, call, failing)
+    monkeypatch.setattr(Path if hasattr(Path, call) else tempfile, call, failing)
     with pytest.raises(InputError, match="set TMPDIR to a writable directory") as caught:
         trips(path)
     assert_says_nothing(caught.value)

@@ -10,7 +10,8 @@ a release refuses infinity.
 The guarantee holds for every distance d_in.  At this distance the scores' changes differ by at most
 R, the effective range of `docs/scores.md`: 2 d_in, or d_in if the metric is monotonic, plus, with a
 grid, the amount that reading adds.  R and the scale give the exact epsilon or rho, and the
-privacy map returns a float at least as large.  With `on_grid`, a d_in below one step costs nothing.
+privacy map returns a float at least as large.  With `on_grid`, a d_in counts in whole steps,
+rounded up.
 
 - OpenDP requires the features "contrib" and "honest-but-curious" for parts of another library.  By
   enabling them the user trusts the statements of this file.
@@ -293,10 +294,8 @@ class _Space:
 
     def moved(self, distance: Fraction) -> Fraction:
         """Return the range of the change of the scores as read, in score units."""
-        step = self.reading.step
-        if self.reading.on_grid and distance < step:
-            return Fraction(0)  # a multiple of the grid cannot move by less than a step
-        return Sensitivity(distance, None, self.monotonic).range_in_steps(self.reading) * step
+        most = Sensitivity(distance, None, self.monotonic).range_in_steps(self.reading)
+        return most * self.reading.step
 
     def measurement(
         self,

@@ -114,22 +114,14 @@ class Reading:
         For the two results a and b, every score moves within [-b, a], or every score within
         [-a, b].  A true score moves by at most `sensitivity`, and the number handed over by
         2 * error more.  Rounding stretches a move to the next whole step.
-
-        Raises:
-            ParameterError: scores on the grid cannot move by less than one step, so a sensitivity
-                below it is a mistake.
         """
-        most = self._in_steps(sensitivity, 2 * self.error, "sensitivity")
+        most = self._in_steps(sensitivity, 2 * self.error)
         back = Fraction(-(-2 * self.error // self.step))  # 0 for integers and on the grid
         return most, back if monotonic else most
 
     def range_of(self, range_: Fraction) -> Fraction:
-        """The largest difference between the moves of two scores, in steps.
-
-        Raises:
-            ParameterError: as for `moves`.
-        """
-        spread = self._in_steps(range_, 4 * self.error, "range_")
+        """The largest difference between the moves of two scores, in steps."""
+        spread = self._in_steps(range_, 4 * self.error)
         # Rounding drops or adds two fractions of a step; their difference adds less than two steps.
         return spread if self.grid is None or self.on_grid else spread + 1
 
@@ -143,19 +135,12 @@ class Reading:
         errors = {"on_grid": "no", "score_error": exact_text(self.error)}
         return {"grid": exact_text(self.grid), **errors}
 
-    def _in_steps(self, size: Fraction, more: Fraction, name: str) -> Fraction:
-        """The steps that a number crosses if it moves by `size`, and by `more` through errors."""
-        if self.grid is None:
-            return size
-        if not self.on_grid:
-            return Fraction(-(-(size + more) // self.grid))
-        steps = size // self.grid
-        if steps == 0:
-            raise ParameterError(
-                f"{name} is less than one step of the grid, so with on_grid=True the scores could "
-                f"not change at all; use grid='{exact_text(size)}', or omit on_grid"
-            )
-        return Fraction(steps)
+    def _in_steps(self, size: Fraction, more: Fraction) -> Fraction:
+        """The steps that a number crosses if it moves by `size`, and by `more` through errors.
+
+        Rounded up, also on the grid: a size or a step may be a float, which stands for a decimal.
+        """
+        return size if self.grid is None else Fraction(-(-(size + more) // self.grid))
 
 
 INTEGERS = Reading(None, False, Fraction(0))

@@ -314,9 +314,14 @@ def _names(connection: Any, source: Source, columns: Mapping[str, str]) -> list[
 
 
 def bring(file: Path, alias: Path) -> None:
-    """Give a file a name of ours; standard input is copied as it is, and not looked at."""
+    """Give a file a name of ours; standard input is copied as it is, and not looked at.
+
+    Raises:
+        InputError: the private directory cannot be written, or standard input not be read.
+    """
     wrong = _NO_FOLDER
     with suppress(AttributeError, OSError, ValueError):  # none, closed, or no space is left
+        alias.with_suffix(".utf-8").touch()  # for a file in another encoding
         if file != STANDARD_INPUT:
             alias.symlink_to(file.resolve())
             return

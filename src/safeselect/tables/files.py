@@ -364,7 +364,6 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
     bring: Callable[[], bool] = bool
     if form.encoding != "utf-8":
         path = alias.with_suffix(".utf-8")
-        path.touch()
         bring = partial(_as_utf_8, alias, path, form.encoding, compressed=compressed)
         compressed = False
     rows = _CSV.format(

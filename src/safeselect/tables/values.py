@@ -203,7 +203,7 @@ def table_quantiles(
 
 
 def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: bool) -> None:
-    """Refuse declared types that do not fit; a type that is not known yet is looked at later."""
+    """Refuse declared types that do not fit; of pandas, where values decide on types, none is."""
     kind = types["value"]
     if kind is None:
         return
