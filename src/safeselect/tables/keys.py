@@ -18,7 +18,6 @@ from safeselect.scores.columns import names_of
 from safeselect.scores.counts import check_unit
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import TableAs, shown
-from safeselect.tables.files import require_key as require_key
 from safeselect.tables.spark import SparkTable, is_spark, open_spark
 from safeselect.tables.sql import DIFFERENT, HINT, INTEGERS, NUMBERS, USERS_OR_ROWS, counts_of_items
 
