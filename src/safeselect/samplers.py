@@ -233,6 +233,7 @@ class Coin:
     @classmethod
     def of(cls, enclose: Callable[[int], Interval], step: int = 64) -> Coin:
         """Precompute the bounds for the first `step` bits."""
+        _check_whole(step, "step", 1)
         return cls(enclose, step, *_thresholds(enclose, step))
 
     def toss(self, bits: Bits) -> bool:
@@ -291,6 +292,8 @@ def geometric(bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> int:
         ...     geometric(bits, NoiseRate(Fraction(1000)))  # not 0 with probability e**-1000
         0
     """
+    if type(noise_rate) is not NoiseRate:
+        raise ParameterError("noise_rate must be a NoiseRate, such as NoiseRate(Fraction(1, 2))")
     if noise_rate.base is None:
         return geometric_exp(bits, noise_rate.rate.numerator, noise_rate.rate.denominator)
     return geometric_digits(bits, noise_rate, step=step)
@@ -519,8 +522,7 @@ def permutation(bits: Bits, n: int) -> list[int]:
         ...     sorted(permutation(bits, 4))
         [0, 1, 2, 3]
     """
-    if type(n) is not int or n < 0:
-        raise ParameterError("n must be an int of at least 0")
+    _check_whole(n, "n", 0)
     order = list(range(n))
     for last in range(n - 1, 0, -1):
         chosen = uniform_below(bits, last + 1)
@@ -559,7 +561,7 @@ class LazyExponential:
 
     def refine(self, bits: Bits, levels: int) -> None:
         """Draw `levels` more binary digits."""
-        _check_levels(levels)
+        _check_whole(levels, "levels", 0)
         for level in range(self.level + 1, self.level + levels + 1):
             coin = _fraction_coin(self._noise_rate, level, self._step)
             self.floor = self.floor << 1 | coin.toss(bits)
@@ -615,6 +617,7 @@ class LazyGumbel:
     __slots__ = ("_drawn", "_noise_rate", "_step", "_word", "floor", "level")
 
     def __init__(self, bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> None:
+        _check_whole(step, "step", 1)
         self._noise_rate, self._step = noise_rate, step
         self._word = bits.take(step)
         self._drawn = step
@@ -623,7 +626,7 @@ class LazyGumbel:
 
     def refine(self, bits: Bits, levels: int) -> None:
         """Compute `levels` more binary digits, drawing more bits of U where needed."""
-        _check_levels(levels)
+        _check_whole(levels, "levels", 0)
         self.floor = self._settle(bits, self.level + levels)
         self.level += levels
 
@@ -656,6 +659,6 @@ def _fraction_coin(noise_rate: NoiseRate, level: int, step: int) -> Coin:
     return Coin.of(partial(digit_chance, noise_rate, 1, level), step)
 
 
-def _check_levels(levels: int) -> None:
-    if type(levels) is not int or levels < 0:
-        raise ParameterError("levels must be an int of at least 0")
+def _check_whole(value: int, name: str, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise ParameterError(f"{name} must be an int of at least {least}")

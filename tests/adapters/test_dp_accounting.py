@@ -110,6 +110,11 @@ def test_zcdp_has_no_loss_distribution() -> None:
         (lambda: dp_event(PureDP(1), accountant="gdp"), "accountant must be 'rdp' or 'pld'"),
         (lambda: dp_event(PureDP(1), accountant=["rdp"]), "got an object of type list"),
         (lambda: dp_events(PureDP(1), accountant="rdp"), "guarantees must be a list"),
+        *(
+            (lambda parts=parts, far=far: dp_pld(parts, far), "interval must be within the range")
+            for parts in ([], [PureDP(1)])
+            for far in (10**400, "1e-400")
+        ),
         (lambda: dp_events([PureDP(1), "1"], accountant="rdp"), "got '1'"),
     ],
 )

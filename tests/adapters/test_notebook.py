@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
 from safeselect import PureDP
-from safeselect.release.results import TopK
+from safeselect.release.results import Numbers, TopK
 from shapes import RELEASES, SAID
 
 SETUP = """
@@ -57,6 +58,11 @@ def test_costs_in_a_table_are_rounded_up_and_bounds_outwards() -> None:
 
 @pytest.mark.slow("starts a kernel of Jupyter")
 @pytest.mark.filterwarnings("ignore")  # those of Jupyter are not ours
+@pytest.mark.parametrize("text", ["1E-999999999", "-1E-400000", "1E+999999", "0E+9999999", "sNaN"])
+def test_far_decimals_are_shown_as_they_are_written(text: str) -> None:
+    assert f"<td>{text}" in Numbers(**SAID, values=(Decimal(text),))._repr_html_()
+
+
 def test_a_notebook_shows_tables_and_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ipykernel")
     pytest.importorskip("matplotlib")

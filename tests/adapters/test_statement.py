@@ -15,12 +15,16 @@ import pytest
 
 from safeselect import (
     Counts,
+    PureDP,
+    first_above,
     from_json,
     known_answers,
     measure,
     permute_and_flip,
     permute_and_flip_with_gap,
+    select_many,
     top_k,
+    top_k_above,
     unknown_domain_top_k,
 )
 from safeselect.adapters.statement import _odds
@@ -93,6 +97,27 @@ def test_a_lead_of_0_is_a_lead_and_nothing_has_no_counts() -> None:
         said = unknown_domain_top_k(given, k=1, k_bar=4, **cost).statement().split("\n\n")[1]
         assert " ".join(said.split()).startswith(f"What was released {shown}"), said
         assert ("count" in said) == (count == 900)
+
+
+@pytest.mark.parametrize("minimize", [False, True])
+def test_the_question_is_about_the_end_that_was_asked_for(minimize: bool) -> None:
+    end, least = ("smallest", "at most") if minimize else ("largest", "at least")
+    more: dict[str, Any] = {"epsilon": 1, "sensitivity": 1, "minimize": minimize}
+    run: dict[str, Any] = {"base": PureDP(1), "gamma": "1/2", "minimize": minimize}
+    for release, asked in (
+        (permute_and_flip(SCORES, **more), f"Which of 3 candidates has the {end} score?"),
+        (top_k(SCORES, k=2, **more), f"3 candidates have the {end} scores (top 2)?"),
+        (select_many([[1, 2]], **more), f"which of 2 candidates has the {end} score?"),
+        (
+            top_k_above(SCORES, k=2, threshold="5/2", **more),
+            f"Which candidates (up to 2) have the {end} scores of {least} 5/2?",
+        ),
+        (
+            first_above(lambda _: (3, "x"), threshold=3, **run),
+            f"Is there a private run with a score of {least} 3?",
+        ),
+    ):
+        assert asked in " ".join(release.statement().split())
 
 
 def written(content: Any) -> Iterator[str]:

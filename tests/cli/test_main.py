@@ -133,7 +133,7 @@ def test_help_explains_known_candidates_and_exit_codes(capsys: pytest.CaptureFix
         assert phrase in text
     for meaning in (
         "0 success",
-        "3 budget exceeded",
+        "3 release refused by a budget",
         "5 ledger not usable",
         "6 ledger busy",
         "1 unexpected",

@@ -292,12 +292,11 @@ def test_a_loss_is_told_for_one_person_with_its_chance() -> None:
     # A release with a delta of its own: twice delta, and 0.7, which is above ln 2.
     own = charged(few, ApproximateDP("1/10", "1e-9"))
     assert own.loss() == (
-        "For each individual person, with probability at least 1 - 0.000002, counted from the "
-        "opening, the privacy loss never exceeded 0.91."
+        "For each individual person, with probability at least 1 - 0.000002 over all noise "
+        "since the opening, the privacy loss never exceeded 0.91."
     )
     summed = after(made(**MILLIONTH, own_delta="1e-6"), PureDP("1/4"))
-    assert summed.loss().endswith("1 - 0.000001 over all noise since the opening, the privacy loss never "
-                                  "exceeded 0.25.")  # fmt: skip
+    assert summed.loss().endswith("since the opening, the privacy loss never exceeded 0.25.")
 
 
 def test_the_loss_of_epsilon_alone_is_certain_and_of_rho_unknown() -> None:
@@ -313,7 +312,7 @@ def test_the_loss_under_a_ceiling_is_told_at_the_ceilings_delta() -> None:
     terms = {"epsilon": 1, "delta": "1e-6", "ceiling": {"epsilon": 2, "delta": "1e-5"}}
     low, high = made(**terms), made(epsilon=2, delta="1e-5")
     charges = [BoundedRange("1/50")] * 90
-    assert "at least 1 - 0.00001, counted" in after(low, *charges).loss()
+    assert "at least 1 - 0.00001 over all" in after(low, *charges).loss()
     raised = low.at("epsilon", Fraction(2)).at("delta", Fraction(1, 10**5))
     assert after(low, *charges).loss() == after(high, *charges).loss()
     assert after(raised, *charges).loss() == after(high, *charges).loss()

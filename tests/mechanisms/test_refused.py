@@ -390,6 +390,23 @@ REFUSED: dict[str, list[str]] = {
         for function in ("uniform_below", "permutation")
         for n in ("-1", "True", "2.0", "'3'", "None")
     ],
+    "step must be an int of at least": [
+        f"{function}(BITS, NoiseRate(Fraction(1), Fraction(1, 2)){more}, step={step})"
+        for function, more in (
+            *((name, "") for name in ("geometric", "geometric_digits", "discrete_laplace")),
+            *(("LazyGumbel", ""), ("bernoulli_power", ", 1")),
+        )
+        for step in ("0", "-1", "True", "1.5", "'x'")
+    ],
+    "noise_rate must be a NoiseRate": [
+        f"{function}(BITS, {rate})"
+        for function in ("geometric", "discrete_laplace", "LazyExponential")
+        for rate in ("Fraction(1, 2)", "0.5", "None", "'1/2'")
+    ],
+    "rate and base must be Fractions": [
+        *(f"NoiseRate({rate})" for rate in ("0.5", "'1/2'", "None", "True", "np.int64(1)")),
+        *(f"NoiseRate(Fraction(1), {base})" for base in ("0.5", "'1/2'", "np.int64(1)")),
+    ],
     "must be Python ints": [
         f"{function}(BITS, {pair})"
         for function in ("bernoulli", "bernoulli_exp", "geometric_exp")

@@ -85,7 +85,7 @@ def sparse_vector_answers(noise: str) -> Iterator[Opened]:
                 ways.append({"sensitivity": d})
                 if noise == "geometric":  # values move by whole steps
                     ways.append({"sensitivity": Fraction(2 * d - 1, 2)})
-                ways.append({"sensitivity": Fraction(2 * d + 1, 6), "grid": "1/3", "on_grid": True})
+                ways.append({"sensitivity": Fraction(2 * d - 1, 6), "grid": "1/3", "on_grid": True})
             for way in ways:
                 arguments = {
                     "k": k,

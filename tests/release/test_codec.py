@@ -103,6 +103,9 @@ def test_texts_that_are_no_release() -> None:
             from_json(wrong)  # type: ignore[arg-type]
 
 
+_DEEP: Any = {"type": "PureDP", "epsilon": "1"}
+for _ in range(600):
+    _DEEP = {"type": "Repeated", "base": _DEEP, "eta": "0", "gamma": "1/2"}
 MISFITS: dict[str, tuple[str, dict[str, Any]]] = {
     "a negative epsilon": ("a", {"guarantee": {"type": "PureDP", "epsilon": "-1"}}),
     "a delta of 2": ("a", {"guarantee": {"type": "ApproximateDP", "epsilon": "1", "delta": "2"}}),
@@ -127,6 +130,16 @@ MISFITS: dict[str, tuple[str, dict[str, Any]]] = {
     "a group twice": ("groups", {"groups": {"texts": ["x", "x"], "kinds": "text"}}),
     "counts of a group": ("groups", {"counts": [["7"], []]}),
     "a rate of nothing": ("a", {"provenance": {"parameters": {"noise_rate": "0"}}}),
+    "guarantees without an end": ("run", {"guarantee": _DEEP}),
+    "draws without an end": ("run", {"parts": [{"count": "1", "each": _DEEP}]}),
+    "noise of a word": ("measured", {"values": {"texts": ["tea", "x"], "kinds": "text"}}),
+    "noise of a half": ("measured", {"values": {"texts": ["1/2", "1"], "kinds": "fraction"}}),
+    "none of none": ("a", {"provenance": {"parameters": {"k": "0", "threshold": "1"}}}),
+    "a part of one": ("a", {"provenance": {"parameters": {"k": "x", "threshold": "1"}}}),
+    "a place beyond all": (
+        "a",
+        {"receipt": {"ledger": "ab" * 16, "record": "9" * 5000, "salt": "00" * 32}},
+    ),
     "a receipt of nothing": ("a", {"receipt": {"ledger": "x", "record": "7", "salt": "00"}}),
 }
 

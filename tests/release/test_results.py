@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import pickle
 import re
 import shutil
 from dataclasses import FrozenInstanceError, fields, replace
@@ -72,6 +74,9 @@ IMPOSSIBLE = {
     "branches": lambda: Answers(
         **SAID, consumed=9, indices=(3, 4), gaps=(A, A), costs=(A, A), branches=("top",)
     ),
+    "measurements that are no integers": lambda: Numbers(**COUNTED, values=(1, True)),
+    "k": lambda: said({"k": "-1"}),
+    "record": lambda: Receipt("ab" * 16, 2**63, bytes(32)),
     "ledger": lambda: Receipt("x", 3, bytes(32)),
     "deciding code": lambda: Provenance("u", "n", (), "1", "x", "0" * 64),
     "time": lambda: Provenance("u", "n", (), "1", "0" * 64, "0" * 64, "noon"),
@@ -94,6 +99,22 @@ def test_every_shape_has_an_example_here_and_is_frozen() -> None:
         with pytest.raises(FrozenInstanceError, match="source"):
             each.source = "another"  # type: ignore[misc]
         assert {*[one.name for one in fields(Release)]} <= {one.name for one in fields(each)}
+
+
+def test_copies_of_winners_are_read_only_too() -> None:
+    for name in ("rows", "k of rows"):
+        for each in (copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))):  # noqa: S301 - our own
+            again = each(RELEASES[name])
+            assert again.to_json() == RELEASES[name].to_json()
+            assert not any(
+                it.flags.writeable for it in (again.winners, again.indices) if it is not None
+            )
+
+
+def test_what_top_k_above_used_is_that_of_its_threshold() -> None:
+    told = SAID | {"provenance": said({"k": "3", "threshold": "-1/2"})}
+    assert TopK(**told, labels=("a",)).spent == Fraction(2, 3)
+    assert RELEASES["ordered"].spent is None
 
 
 def test_columns() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError
@@ -47,6 +49,9 @@ def test_counts_are_read_like_a_mapping_and_say_nothing_of_the_data() -> None:
         counts.places = 5  # type: ignore[misc]
     with pytest.raises(TypeError, match="does not support item assignment"):
         counts.counts["Zebedee"] = 0  # type: ignore[index]
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match=r"cannot be copied or pickled; pickle dict\(counts\)"):
+            copied(counts)
 
 
 @pytest.mark.parametrize("k_bar", [3, (1, 3)])

@@ -13,6 +13,7 @@ import numpy as np
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import describe, rational
 from safeselect.mechanisms.quantiles import reader
+from safeselect.release.display import as_float
 
 _STEPS = 1000
 """Grid steps in the sensitivity: reading widens the noise by 1 or 2 thousandths."""
@@ -78,11 +79,8 @@ def at_least(value: Fraction) -> float:
 
     Requires: value >= 0.
     """
-    try:
-        nearest = value.numerator / value.denominator  # correctly rounded for integers of any size
-    except OverflowError:
-        return math.inf
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+    nearest = as_float(value)
+    return nearest if nearest >= value else math.nextafter(nearest, math.inf)
 
 
 def at_most(value: Fraction) -> float:
@@ -91,6 +89,4 @@ def at_most(value: Fraction) -> float:
     Requires: value >= 0.
     """
     least = at_least(value)
-    if math.isinf(least) or Fraction(least) > value:
-        return math.nextafter(least, 0)
-    return least
+    return math.nextafter(least, 0) if least > value else least

@@ -55,7 +55,7 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.release.display import library
+from safeselect.release.display import as_float, library
 
 __all__ = ["dp_event", "dp_events", "dp_pld"]
 
@@ -149,7 +149,9 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
         ParameterError: no pair dominates a guarantee (ZeroConcentratedDP), a parameter is wrong,
             the losses are too many for the interval, or dp-accounting is not installed.
     """
-    step = Fraction(float(rational(interval, "interval")))
+    if not 0 < (spacing := as_float(rational(interval, "interval"))) < math.inf:
+        raise ParameterError("interval must be within the range of floats, such as '1e-4'")
+    step = Fraction(spacing)
     smallest = rational(delta, "delta", below=1)
     parts, infinite = _pairs(guarantees)
     sizes = ((p.size if isinstance(p, KnownLaw) else size(p)) * count for p, count in parts)

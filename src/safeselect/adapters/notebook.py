@@ -66,7 +66,8 @@ def facts(release: Any) -> dict[str, str]:
 
 
 def _cell(value: object, rounding: str) -> str:
-    if isinstance(value, (float, Decimal, Fraction)):
+    is_far = isinstance(value, Decimal) and abs(value.adjusted()) > 400  # its ratio takes long
+    if isinstance(value, (float, Decimal, Fraction)) and not is_far:
         with suppress(ValueError, OverflowError):  # not finite
             return number(Fraction(value), rounding)
     return cut_text(label_text(value))

@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import Any
 
 from safeselect.adapters.notebook import facts, title
-from safeselect.release.display import cost, cut_text, library
+from safeselect.release.display import as_float, cost, cut_text, library
 from safeselect.release.page import shown
 from safeselect.scores.candidates import label_text
 
@@ -88,7 +88,7 @@ def _bars(axes: Any, names: list[str], columns: Mapping[str, list[Any]]) -> None
         axes.barh(places, counts, xerr=width, color="#8fb0d9", ecolor="#000000", capsize=2)
     elif "value" in columns:
         values = columns["value"]
-        exact = [float(v) if isinstance(v, (int, Fraction, Decimal)) else v for v in values]
+        exact = [as_float(v) if isinstance(v, (int, Fraction, Decimal)) else v for v in values]
         reach = columns["high"][0] - columns["value"][0] if "high" in columns else None
         axes.errorbar(exact, places, xerr=reach, fmt="o", color="#2b5c9e", capsize=2)
     elif "gap" in columns:

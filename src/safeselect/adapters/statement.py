@@ -33,6 +33,7 @@ _WIDTH = 88
 _quoted = partial(cut, quoted=repr)  # as people write it; what cannot be printed is escaped
 
 _ASKED = {
+    "stated_": "Which {k} of {candidates} candidates does the caller's own mechanism choose?",
     "unknown_domain": "Which items (at most {k}) have the largest counts? The set of items is "
     "private too.",
     "top_k_by_group": "Which candidates of each of {groups} groups have the largest counts?",
@@ -40,6 +41,7 @@ _ASKED = {
     "scores (top {k})?",
     "select_many": "In each of {rows} rows, which of {candidates} candidates has the largest "
     "score?",
+    "top_k_above": "Which candidates (up to {k}) have the largest scores of at least {threshold}?",
     "top_k": "Which of {candidates} candidates have the largest scores (top {k})?",
     "pay_what_you_get": "Which items have the largest counts, query after query? The set of "
     "items is private too.",
@@ -49,7 +51,6 @@ _ASKED = {
     "values?",
     "best_of": "Which of many private runs has the best score?",
     "first_above": "Is there a private run with a score of at least {threshold}?",
-    "stated_": "Which {k} of {candidates} candidates does the caller's own mechanism choose?",
     "sparse_vector": "Which of the values exceed the threshold, one after the other?",
 }
 _ONE = "Which of {candidates} candidates has the largest score?"
@@ -72,6 +73,8 @@ def sections(release: Release) -> dict[str, list[str]]:
     if unit == NOT_STATED:
         unit = "unit of privacy (the caller did not name it)"
     form = next((form for law, form in _ASKED.items() if law in release.mechanism), _ONE)
+    if stated.get("minimize") == "yes":
+        form = form.replace("largest", "smallest").replace("at least", "at most")
     said = defaultdict(lambda: "(number not stated)", stated)
     found = {
         "What was asked": [form.format_map(said)],
@@ -119,7 +122,7 @@ def _released(release: Release) -> list[str]:
     if gaps is not None:
         said.append("Also released: the noisy lead of each over the next.")
     if noise is not None:
-        off = max(abs(noise.low_95), abs(noise.high_95))
+        off = with_places(Fraction(max(abs(noise.low_95), abs(noise.high_95))), 0)
         said.append(f"Each number has noise: with probability 95 % it is off by at most {off}.")
     elif gaps is None and not isinstance(release, Numbers):
         said.append("No score or count was released, true or noisy.")

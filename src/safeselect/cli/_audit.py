@@ -82,8 +82,8 @@ AUDIT = Command(
     "check a release against its ledger and, if given, a published head and a code certificate",
     declare("""
 RELEASE  file with a release in JSON format, including its receipt
---log LOG required  ledger, or a log exported from it
---head HEAD  head of the ledger, published after the release
+--log LOG required  ledger (a file or a PostgreSQL URL), or a log exported from it
+--head HEAD  head of the ledger (POSITION:HASH), published after the release
 --certificate FILE  certificate written by safeselect verify --certificate
 --certificate-key HEX hex  public Ed25519 key that verifies a signed certificate
 --public-key HEX hex  public Ed25519 key of a signed ledger, as published by its owner

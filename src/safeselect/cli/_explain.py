@@ -28,30 +28,30 @@ from safeselect.exact.parameters import exact_text, integer
 from safeselect.ledger import Balance
 
 EXAMPLE = declare("""
--n N integer  number of candidates in the example (default: 10 times K, but at least 100)
---gap G  lead in score of each of the K best candidates over each of the others
---sensitivity S  largest change in any one score (if neither this option nor --range is passed: 1,
-    and --monotonic is assumed)
-| --range R  largest difference between the changes of two scores; replaces --sensitivity
---monotonic  assume that no two scores move in opposite directions between neighbouring data sets
+-k K integer required  number of candidates to release
+-n N integer  number of synthetic candidates (default: 10 times K, but at least 100, at most 10000)
+--gap G  lead in score of the K best candidates over all others (default: depends on the noise)
+--sensitivity S  largest change in any one score between neighbouring data sets (default: 1 with
+    --monotonic, unless --range is passed)
+| --range R  largest difference between the changes in two scores; replaces --sensitivity
+--monotonic  assert that no score rises while another falls between neighbours; can halve the noise
 """)
-ASKED = (*HOW_MANY, *TOTAL, *EXAMPLE, *GRID)
-COMPARED = declare("--epsilon E several required  one or more total costs, such as 0.5 1 2")
+ASKED = (*EXAMPLE[:1], *TOTAL, *EXAMPLE[1:], *GRID)
+COMPARED = declare("--epsilon E several required  one or more total privacy costs, such as 0.5 1 2")
 IN_GROUPS = declare("--max-groups C integer =1  count each user in at most C groups (default: 1)")
 GROUPS = declare("""
---delta D  total delta; required unless --known is passed
+--delta D  total delta, such as 1e-9; required unless --known is passed
 --groups N integer required  number of groups
---groups-per-user M integer required  number of groups that a typical user belongs to
+--groups-per-user M integer required  public number of groups that a typical user belongs to
 --known  assume that the set of candidates is public
 --mechanism NAME {permute_and_flip,exponential}  permute_and_flip or exponential; requires --known
 """)
-EACH = declare("--keys-per-user M integer  compare table and gaussian noise for M items per user")
+EACH = declare("--keys-per-user M integer  compare --noise table and gaussian for M items per user")
 BUDGETED = (
     declare("""
-FILE optional  ledger; omit FILE if you pass --budget
+FILE optional  ledger: a file or a PostgreSQL URL; omit FILE if you pass --budget
 --scope NAME  name of the scope in FILE; the plan uses the scope's remaining budget
---budget NUMBER several  plan for a new budget, not for a scope: EPSILON [DELTA [OWN_DELTA]]
-each release
+--budget NUMBER several  use a new budget instead of FILE and --scope: EPSILON [DELTA [OWN_DELTA]]
 --k-bar N integer  assume an unknown domain, and consider only the N items with the most users
 """)
     + HOW_MANY
@@ -79,8 +79,9 @@ def _plan(plan: Callable[..., Plans], own: tuple[Option, ...], options: argparse
 
 def _fits(options: argparse.Namespace) -> int:
     """Print how many releases of one kind fit, before the first of them."""
-    if (options.budget is None) == (options.file is None) or (options.budget and options.scope):
-        raise ParameterError("pass either FILE and --scope, or --budget")
+    is_wrong = options.budget and (options.scope or len(options.budget) > 3)
+    if (options.budget is None) == (options.file is None) or is_wrong:
+        raise ParameterError("pass either FILE and --scope, or --budget with one to three numbers")
     if options.budget is None:
         balance = opened(options).balance(options.scope or "")
     else:
@@ -99,46 +100,50 @@ def _fits(options: argparse.Namespace) -> int:
 
 
 def _planning(
-    plan: Callable[..., Plans], purpose: str, own: tuple[Option, ...], asked: str
+    plan: Callable[..., Plans], purpose: str, own: tuple[Option, ...], asked: str, told: str
 ) -> Command:
     every = (*COMPARED, *own)
     name = plan.__name__.replace("_", "-")
-    about = f"For example: safeselect {name} {asked}\n"
+    about = f"{told}\n\nFor example: safeselect {name} {asked}\n"
     return Command(name, purpose, (*every, *JSON), partial(_plan, plan, every), about)
 
 
 EXPLAIN = Command(
     "explain",
-    "estimate the cost and the accuracy of a release without reading data",
+    "compare the mechanisms of select by cost and expected error, without reading data",
     (*ASKED, *JSON),
     _explain,
     "For example: safeselect explain -k 5 --epsilon 1\n",
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "compute by how many users an item must lead so that top-k releases it with probability 0.95",
+    "compute the lead in users that an item needs for top-k to release it with probability 0.95",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
+    "The lead is over the item in place N + 1 (see --k-bar), or over 0 users if there is none.",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "for each number of groups per user, compute the lead that an item needs to be released",
+    "compute the lead in users that an item needs, for several values of --max-groups (see top-k)",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
+    "The lead is over the item in place N + 1 (see --k-bar) or, with --known, over another item.",
 )
 EXPLAIN_KEYS = _planning(
     explain_keys,
     "compute how many users an item needs for safeselect keys to release it with probability 0.95",
     (*DELTA, *CAPPED, *EACH),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
+    "To choose the keys option --noise, pass only --epsilon, --delta and --keys-per-user.",
 )
 PLAN = Command(
     "plan",
-    "compute how many releases of one kind fit into a budget",
+    "compute how many top-k releases of one kind fit into a budget",
     (*BUDGETED, *HEAD),
     _fits,
     about="""\
-Charges nothing and reads no data.
+Charges nothing and reads no data. In an unknown domain, the set of candidates is private, and
+--epsilon and --delta are required. For OWN_DELTA, see safeselect ledger create --help.
 
 For example: safeselect ledger plan --budget 1 1e-6 -k 5 --epsilon 1/10 --mechanism exponential
 """,

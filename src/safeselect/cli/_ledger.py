@@ -24,10 +24,10 @@ from safeselect.release.page import shown
 
 _NEW_HEAD = "the new head is on standard output"
 FILE = declare("FILE  ledger: a file or a PostgreSQL URL")
-HEAD = declare("--head HEAD  previously published head of the ledger")
-SCOPE = declare("--scope NAME required  name of the scope, such as the name of a data set")
+HEAD = declare("--head HEAD  published head (POSITION:HASH) that the ledger must still contain")
+SCOPE = declare("--scope NAME required  scope (what one budget covers), such as a data set")
 PUBLIC_KEYS = declare("""
---public-key HEX hex repeated  public Ed25519 key of a signed ledger; repeat the option for each key
+--public-key HEX hex repeated  public Ed25519 key of a signed ledger; if repeated, pass all its keys
 """)
 SHOWN = PUBLIC_KEYS + declare("""
 --html  print a detailed HTML page for an auditor
@@ -36,37 +36,37 @@ SHOWN = PUBLIC_KEYS + declare("""
 REASON = declare("--reason TEXT required  reason for the change, stated in the record")
 LINES = declare("LINES optional =-  file with the lines to add, or - for standard input (default)")
 BUDGET = declare("""
---unit UNIT required  unit of privacy, such as person
+--unit UNIT required  unit of privacy (what is protected), such as person
 --neighbours NAME required  definition of neighbours: add_remove, replace_one or your own words
---epsilon E  limit on the total epsilon of all releases in the scope
---delta D  limit on the total delta of all releases in the scope
---own-delta D  part of delta for releases with their own delta (default: a quarter; with --rho, all)
---rho R  limit on the total rho (zCDP) of all releases in the scope; replaces --epsilon
+--epsilon E  limit on the epsilon of all releases in the scope together
+--delta D  limit on the delta of all releases in the scope together (default: 0)
+--own-delta D  part of delta reserved for releases with a delta of their own, such as those of
+    safeselect keys (default: a quarter; with --rho, all)
+--rho R  limit on the rho (zero-concentrated differential privacy, zCDP) instead of the epsilon
 """)
 CEILING = declare("--ceiling N  largest epsilon or rho to which approvers may raise the limit")
 APPROVERS = declare("""
 --approver HEX hex repeated  public Ed25519 key of an approver; repeat the option for each approver
 --approvals-needed N integer  number of approvers who must sign a change (default: all)
 """)
-WITHIN = declare("--within N integer =1000  expire a proposal after N more records (default: 1000)")
+WITHIN = declare("--within N integer =1000  new records until the proposal expires (default: 1000)")
 LIMIT = declare("""
 --limit {epsilon,delta,rho} required  limit to raise
---to N required  new value of the limit
+--to N required  new value of the limit, at most its ceiling
 """)
 SIGNED = declare("""
 PROPOSAL  file with the output of safeselect ledger propose
 --key FILE required  approver's private Ed25519 key, in a PEM file without a password
 """)
-APPROVED = declare("""
-PROPOSAL  file with the output of safeselect ledger propose
-APPROVALS several  files with the output of safeselect ledger approve
-""")
+APPROVED = SIGNED[:1] + declare(
+    "APPROVALS several  files with the output of safeselect ledger approve"
+)
 CHARGED = declare("""
 ledger
---ledger FILE  ledger file made with safeselect ledger create, or a PostgreSQL URL
---scope NAME repeated  scope to charge; if repeated, all of the scopes are charged, or none
+--ledger FILE  ledger to charge: a file or a PostgreSQL URL (see safeselect ledger --help)
+--scope NAME repeated  scope to charge, such as a data set; if repeated, all or none are charged
 --purpose TEXT  purpose of the release, stated in the record (default: the name of the command)
---head HEAD  previously published head of the ledger
+--head HEAD  published head (POSITION:HASH) that the ledger must still contain
 """)
 
 
@@ -179,7 +179,7 @@ def _show(options: argparse.Namespace) -> int:
         write(as_json(page) if options.json else as_html(f"Privacy ledger {name}", page))
     else:
         write(as_text(page))
-    return _all_fine(checker)
+    return _all_fine(checker, head=options.head)
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -203,14 +203,14 @@ def _registry(options: argparse.Namespace) -> int:
     made = entry(options.scope, *checked(options))
     written = json.dumps(made, indent=2, ensure_ascii=False)
     write(f"{written}\n")
-    say(f"{written.lower().count('missing')} fields are missing; this is YAML; schema: {SCHEMA}")
+    say(f"{written.lower().count('missing')} fields must be filled in; YAML schema: {SCHEMA}")
     return 0
 
 
 def _all_fine(checker: Checker, head: str | None = None) -> int:
     parts = [f"all {checker.count} records are consistent"]
     if checker.signer and checker.public_keys:
-        aside = f", but for {len(checker.aside)} records that were set aside"
+        aside = f"; wrong signatures that were set aside: {len(checker.aside)}"
         parts.append(f"signatures checked{aside * bool(checker.aside)}")
     elif checker.signer:
         parts.append("signatures not checked: pass --public-key")
@@ -245,17 +245,16 @@ def _action(
     example: str = "",
 ) -> Command:
     proposed = "propose " if run is _propose else ""
-    about = f"For example: safeselect ledger {proposed}{name} budget.db{example}\n"
+    about = f"For example: safeselect ledger {proposed}{name} budget.ledger{example}\n"
     head = () if run is _create else HEAD  # a new ledger has none yet
-    return Command(name, purpose, (*FILE, *own, *head), run, about)
+    file = declare("FILE  ledger file") if run is _repair else FILE
+    return Command(name, purpose, (*file, *own, *head), run, about)
 
 
 OPENED = SCOPE + BUDGET + CEILING
 _OPENED = " --scope trips --unit rider --neighbours add_remove --epsilon 4"
-_REASON = " --scope trips --reason 'the second year'"
-_APPROVE = """\
-For example: safeselect ledger approve proposal.json --key approver.pem > approval.json
-"""
+_REASON = " --scope trips --reason 'input file corrected'"
+_APPROVE = "For example: safeselect ledger approve proposal.json --key approver.pem > approval.json"
 LEDGER = Command(
     "ledger",
     "create, show and check a privacy budget and its records",
@@ -271,17 +270,17 @@ a password. Put the password in PGPASSWORD or ~/.pgpass.
         _action("create", "create a ledger with one scope", _create, OPENED + APPROVERS, _OPENED),
         _action("add", "add a scope to a ledger", _add, OPENED, _OPENED),
         _action(
-            "reopen", "reopen a scope closed by too many refusals", _reopen, SCOPE + REASON, _REASON
+            "reopen", "reopen a scope closed by refused calls", _reopen, SCOPE + REASON, _REASON
         ),
         _action(
             "repair", "move the first invalid line and all later lines out of a ledger", _repair
         ),
         _action(
             "append",
-            "bring an older copy of a ledger up to date with the lines that a witness kept",
+            "bring an older copy of a ledger up to date with lines that were stored elsewhere",
             _append,
             LINES + PUBLIC_KEYS,
-            " witness.jsonl",
+            " log.jsonl",
         ),
         Command(
             "propose",
@@ -293,7 +292,7 @@ a password. Put the password in PGPASSWORD or ~/.pgpass.
                     "propose to raise one limit of a budget",
                     _propose,
                     SCOPE + LIMIT + REASON + WITHIN,
-                    f"{_REASON} --limit epsilon --to 6",
+                    " --scope trips --limit epsilon --to 6 --reason 'a second year'",
                 ),
                 _action(
                     "reopening",
@@ -317,7 +316,7 @@ a password. Put the password in PGPASSWORD or ~/.pgpass.
         _action("verify", "check all records of a ledger or an exported log", _verify, PUBLIC_KEYS),
         _action(
             "registry",
-            "print an entry for the public registry of differential privacy deployments",
+            "print a draft entry for the public registry of differential privacy deployments",
             _registry,
             SCOPE + PUBLIC_KEYS,
             " --scope trips > entry.json",

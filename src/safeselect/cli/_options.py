@@ -59,9 +59,9 @@ _LINE = re.compile(r"(\| )?(-\S+|[A-Z]+)((?: \S+)*)  +(.*)")
 _EXIT_CODES = """
 --options FILE reads options from FILE, in which # begins a comment
 
-exit codes: 0 success; 1 unexpected error, lost output or difference found by verify; 2 wrong
-command line or input file; 3 budget exceeded, check failed or advisory applies; 4 source of
-randomness failed; 5 ledger not usable; 6 ledger busy (try again)
+exit codes: 0 success; 1 unexpected error, lost output or difference found by safeselect verify;
+2 wrong command line or input file; 3 release refused by a budget, check failed or incomplete, or
+advisory applies; 4 source of randomness failed; 5 ledger not usable; 6 ledger busy (try again)
 """
 
 

@@ -54,7 +54,7 @@ def place_of(written: str) -> str | Store:
     return PostgresStore(parts._replace(query=query).geturl(), schema=schema)
 
 
-KEY = declare("--key FILE  Ed25519 signing key, in a PEM file without a password")
+KEY = declare("--key FILE  private Ed25519 key for signing, in a PEM file without a password")
 
 
 def read_key(file: str | None, key_id: str) -> Ed25519Signer | None:

@@ -49,7 +49,7 @@ def _correct(options: argparse.Namespace) -> int:
         head=options.head,
     )
     write(f"{head}\n")
-    say(f"the correction names {len(charges)} charges; the new head is above")
+    say(f"charges in the correction: {len(charges)}; the new head is on standard output")
     return 0
 
 
@@ -70,11 +70,10 @@ RECALL = Command(
     ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
-Does not change any ledger, and works offline if the ledgers are files. If a record does not show
-whether its release is affected, the release is listed as possibly affected. The exit code is 3 if
-any release is listed.
+Changes no ledger, and works offline if the ledgers are files. A release is listed as possibly
+affected if its record does not show whether it is. The exit code is 3 if any release is listed.
 
-For example: safeselect ledger recall advisory.json budget.db
+For example: safeselect ledger recall advisory.json budget.ledger
 """,
 )
 CORRECT = Command(
@@ -83,10 +82,9 @@ CORRECT = Command(
     ADVISORY + FILE + KEY + HEAD,
     _correct,
     """\
-The totals do not change. A signed ledger requires --key. If the ledger is in PostgreSQL, only its
-owner can add the record.
+The totals do not change. A signed ledger requires --key. In PostgreSQL, only the owner can do this.
 
-For example: safeselect ledger correct advisory.json budget.db
+For example: safeselect ledger correct advisory.json budget.ledger
 """,
 )
 ADVISORIES = Command(

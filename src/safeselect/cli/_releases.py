@@ -53,13 +53,13 @@ MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)}
     (default: depends on whether --delta or --rho is passed)
 """)
-COUNTER = declare("--rows N integer  public number of rows in FILE, to warn if --delta exceeds 1/N")
+COUNTER = declare("--rows N integer  warn if --delta exceeds 1/N; N is the public number of rows")
 FORM = declare("""
 input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv and .tsv.gz files)
 --encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  CSV encoding; Windows programs often write cp1252
 --ids {text,numbers}  compare user ids as text, or as integers (without blanks, leading zeros or .0)
---missing WORD repeated  treat WORD, such as "n/a", as a missing value
+--missing WORD repeated  treat WORD, such as n/a, as missing; repeat the option for each word
 --decimal MARK =.  decimal mark: . or , (default: .)
 --thousands MARK  thousands separator, such as "." (default: none)
 --dates FORM  format of dates in text, such as %%d.%%m.%%Y
@@ -74,28 +74,25 @@ COLUMNS = declare("""
 --user COL required  column that identifies the user of each row
 """)
 HOW_MANY = declare("-k K integer required  release K items, or at most K in an unknown domain")
-UNKNOWN = declare("""
-unknown domain
+_PRIVATE = declare("""
+unknown domain (the set of candidates is private)
 --k-bar N integer  consider only the N items with the most users (default: 10 times K)
---max-contributions D integer  count each user for at most D items, and release noisy counts; choose
-    D without looking at the data
+--max-contributions D integer  count each user for at most D items (with groups: in each group), and
+    release noisy counts; choose D without looking at the data
+--with-counts  release noisy counts; without --max-contributions, every item of a user is counted
 """)
-WITH_COUNTS = declare("""
-unknown domain
---with-counts  release noisy counts, without a limit on the number of items per user
-""")
+UNKNOWN, WITH_COUNTS = _PRIVATE[:2], _PRIVATE[2:]
 COUNTED = (*COLUMNS, *HOW_MANY, *TOTAL, *MECHANISM, *UNKNOWN)
 PUBLIC = declare("""
 known candidates
 --candidates FILE  list of candidates, one per line, made without looking at the data
-| --candidates-are-public  assert that the set of items in the file is public, and would be the
-    same without any one user
+| --candidates-are-public  assert that the set of items is public and depends on no single user
 """)
 GROUPED = declare("""
 groups
---group-by COL  release one list for each group in column COL
+--group-by COL  release one list for each group in COL; requires --groups or --groups-are-public
 --groups FILE  public list of groups, one per line
-| --groups-are-public  assert that the set of groups in the file is public
+| --groups-are-public  assert that the set of groups is public and depends on no single user
 --groups-per-user M integer  public number of groups that a typical user belongs to; determines
     --max-groups
 | --max-groups C integer  count each user in at most C groups (default: 1), or in all of the
@@ -107,7 +104,7 @@ RANKED = declare("""
 """)
 SENSITIVITY = declare("""
 --sensitivity S required  largest change in any one score between neighbouring data sets
---monotonic  assert that no score rises while another falls between neighbours; halves the noise
+--monotonic  assert that no score rises while another falls between neighbours; can halve the noise
 --minimize  prefer small scores
 """)
 ONE = declare("-k K integer =1  number of candidates to release (default: 1)")
@@ -116,8 +113,8 @@ DELTA = declare("--delta D required  total delta, such as 1e-9")
 CAPPED = declare("""
 --max-partitions D integer =1  count each user for at most D items (default: 1); the decisions
     about these items share epsilon and delta; choose D without looking at the data
---pre-threshold T integer =1  never release an item with fewer than T users
---with-counts  also release the noisy number of users of each item, at no extra cost
+--pre-threshold T integer =1  never release an item with fewer than T users (default: 1)
+--with-counts  add a noisy number of users to each released item, at no extra cost
 """)
 WEIGHED = declare("""
 --noise LAW {table,gaussian} =table  law of the noise: table (default), or gaussian, for data in
@@ -127,21 +124,22 @@ KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *WEIGHED, *COUNTER)
 POINTS = declare("""
 --value COL required  column that contains the values, which are numbers or dates
 --user COL required  column that identifies the user of each row
---of {smallest,largest,sum} required  value of a user with several rows: smallest, largest or sum
+--of {smallest,largest,sum} required  value that counts for each user; sum requires numbers
 --quantiles Q several required  one or more quantiles, such as 1/4 1/2 3/4
 --lowest V required  lowest possible result: a public number or date, such as 0 or 2024-02-29
 --highest V required  highest possible result, also public
 --step S required  distance between adjacent possible results; for dates, a number of days
---neighbours {add_remove,replace_one} =add_remove  definition of neighbours (default: add_remove)
+--neighbours {add_remove,replace_one} =add_remove  how neighbouring data sets differ: all rows of
+    one user are added or removed (default), or replaced
 """)
 MEASURED = declare("""
---epsilon E required  total privacy cost with discrete Laplace noise; requires --sensitivity-l1
-| --rho R  total privacy cost in zero-concentrated DP (zCDP); requires --sensitivity-l2-squared
-| --mu M  total privacy cost in Gaussian differential privacy; requires --sensitivity-l2-squared
---sensitivity-l1 S required  largest sum of the absolute changes in all values when one unit is
-    added, removed or changed
-| --sensitivity-l2-squared S  largest sum of the squared changes in all values when one unit is
-    added, removed or changed
+--epsilon E required  total privacy cost, such as 1, 0.1 or 1/3
+| --rho R  total privacy cost in zero-concentrated differential privacy (zCDP)
+| --mu M  total privacy cost in Gaussian differential privacy
+--sensitivity-l1 S required  with --epsilon: largest sum of the absolute changes in all values
+    between neighbouring data sets
+| --sensitivity-l2-squared S  with --rho or --mu: largest sum of the squared changes in all values
+    between neighbouring data sets
 """)
 VALUES = declare("""
 --label COL required  column that contains the names of the values; these names must be public
@@ -150,13 +148,12 @@ VALUES = declare("""
 JSON = declare("--json  print the result in JSON format")
 PRINTED = declare("""
 --json  print the release in JSON format
-| --csv  print all columns as CSV, including the bounds of noisy numbers
+| --csv  print all columns as CSV, including the 95 %% interval of each noisy number
 | --table  print all columns as a readable table
---quiet  print errors and warnings, but no notes
+--quiet  print errors and warnings, but no notes or progress
 """)
 
-LOOKED = declare("""
---user COL required  column that identifies the user of each row
+LOOKED = COLUMNS[1:] + declare("""
 --item COL  column that contains the items; the output then includes the number of items per user
 """)
 
@@ -312,22 +309,22 @@ def how_to_read(result: Release) -> Iterator[str]:
     if result.labels and result.noise is not None:
         what = "value" if isinstance(result, Numbers) else "count"
         if what == "count":
-            most = "" if cap is None else f"; each user counts for at most {cap} items"
+            most = "" if cap is None else f"; cap on a user's items in a list: {cap}"
             yield f"a count is a noisy number of distinct users{most}"
         deviation = f"standard deviation of the noise: {rounded_text(result.noise.deviation)}"
         low, high = -result.noise.high_95, -result.noise.low_95
         yield f"{deviation}; 95 % interval: the {what} {low:+} to {high:+}"
     if result.labels and result.noise is not None and cap is not None:
         yield (
-            "the cap can only lower counts, for users with more items; noise decides which counts "
-            "are shown, so counts near the threshold tend to be too large"
+            "the cap lowers counts if users have more items than it allows; noise decides which "
+            "counts are shown, so counts near the threshold tend to be too large"
         )
     if isinstance(result, Groups):
         if empty := sum(not labels for labels in result.labels):
             yield f"nothing was found in {empty} of {len(result)} groups; {_NOTHING}"
     elif not result.labels:
-        plans = "keys computes the required users"
-        plans = plans if "max_partitions" in stated else "items computes the required lead"
+        plans = "keys computes how many users an item needs"
+        plans = plans if "max_partitions" in stated else "items computes the lead an item needs"
         yield f"nothing was found; {_NOTHING}; safeselect explain-{plans}"
 
 
@@ -358,9 +355,10 @@ TOP_K = _command(
     "top-k",
     "release items with many distinct users",
     """\
-By default, the candidates are the items in FILE (an unknown domain). The set of these items is
-private, so for each user, --delta bounds the probability of showing an item that no other user has.
-The output columns are separated by tabs. A group without released items has no line.
+By default, the candidates are the items in the data, and the set of these items is private (an
+unknown domain). Then --epsilon and --delta are required, and --mechanism cannot be used. For each
+user, --delta bounds the probability of showing an item that no other user has. The default output
+has columns separated by tabs, and no line for a group without released items.
 
 For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 1 --delta 1e-9
 """,
@@ -369,7 +367,7 @@ For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 
 )
 SELECT = _command(
     "select",
-    "read scores from a file, and release candidates with large scores",
+    "release candidates chosen by their private scores, which are read from a file",
     """\
 The labels are the candidates and must be public. Only the scores are protected. Rows are sorted
 by label, so the order of the file is not released.
@@ -382,10 +380,10 @@ safeselect select scores.csv --label city --score trips -k 3 --sensitivity 1 --m
 )
 KEYS = _command(
     "keys",
-    "release the items of a file that have enough users",
+    "release the items that have enough distinct users",
     """\
-With the default --noise and --pre-threshold, an item is kept with the largest probability that the
-cost allows. The output is sorted by item. For the k items with most users, use safeselect top-k.
+Without --noise and --pre-threshold, an item is kept with the largest probability that its share of
+the cost allows. The output is sorted by item. For the k items with the most users, use top-k.
 
 For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
 """,
@@ -394,9 +392,9 @@ For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --de
 )
 QUANTILES = _command(
     "quantiles",
-    "release quantiles of a column; each user counts once",
+    "release quantiles of a column; each user counts at most once",
     """\
-A row is dropped if its value is not a number or, if --lowest is a date, not a date. To see how
+A row is dropped if its value is not a number (or, if --lowest is a date, not a date). To see how
 values are written, run safeselect look.
 
 For example: safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2
@@ -407,11 +405,12 @@ For example: safeselect quantiles trips.csv --value fare --user rider --of large
 )
 MEASURE = _command(
     "measure",
-    "release values from a file, such as counts or sums, with noise",
+    "add noise to values in a file, such as counts or sums, and release them",
     """\
-The names of the values must be public, and so must the number of values.
+The names and the number of the values must be public. The noise is discrete Laplace with --epsilon,
+discrete Gaussian with --rho, and rounded Gaussian with --mu.
 
-For example, if each patient counts in at most 2 wards:
+For example, if adding or removing a patient changes the counts of at most 2 wards by 1:
 safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1
 """,
     (*VALUES, *MEASURED),

@@ -11,11 +11,11 @@ from safeselect.tables.dialects import DIALECTS, check_statement, statement
 
 OPTIONS = declare(f"""
 --dialect NAME {{{",".join(DIALECTS)}}} required  engine: {", ".join(DIALECTS)}
---check  print an SQL statement that tests how the engine compares text
---table NAME  table, or SCHEMA.TABLE
+--check  print an SQL statement that tests how the engine compares text; omit all options below
+--table NAME  name of the table, such as trips or sales.trips
 --item COL  column that contains the items, as integers or text
 --user COL  column that identifies the user of each row, as integers or text
---places integer  how many of the largest counts to return, such as k_bar + 1 (default: all)
+--places integer  number of largest counts (default: all); for unknown_domain_top_k, pass k_bar + 1
 --max-contributions integer  count each user for at most this many items (default: all)
 """)
 
@@ -43,8 +43,8 @@ SQL = Command(
     OPTIONS,
     _run,
     """\
-Run the printed statement and the one that --check prints. Then pass the rows of both to
-Counts.from_rows. The statement compares text byte by byte, whatever the collation.
+In the engine, run the printed statement and the one that --check prints. In Python, pass the rows
+of both to Counts.from_rows. The statement compares text byte by byte, whatever the collation.
 
 For example: safeselect sql --dialect postgres --table trips --item city --user rider --places 101
 """,

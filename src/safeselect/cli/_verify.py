@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
 VERIFY = Command(
     "verify",
     "check the code of this installation, and run its known-answer tests",
-    declare("--certificate FILE  write a certificate with the results to a new file") + KEY,
+    declare("--certificate FILE  write the results to a new certificate; --key signs it") + KEY,
     _run,
     """\
 Compares the loaded code with its source files. Then runs the mechanisms on recorded bytes and

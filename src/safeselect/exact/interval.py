@@ -225,7 +225,7 @@ class NoiseRate:
         base: rational in (0, 1), or None for 1/e.
 
     Raises:
-        ParameterError: -ln(rho) is not between 2**-40 and 2**20 per grid step.
+        ParameterError: another type, or -ln(rho) is not between 2**-40 and 2**20 per grid step.
     """
 
     rate: Fraction
@@ -233,6 +233,8 @@ class NoiseRate:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if {type(self.rate), type(self.base or 1)} - {int, Fraction}:
+            raise ParameterError("rate and base must be Fractions, such as Fraction(1, 2)")
         # The limits are for convenience, so an enclosure that only touches the range may pass.
         low = high = self.rate
         if self.base is not None:

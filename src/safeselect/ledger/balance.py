@@ -560,7 +560,7 @@ class Balance:
                 count, _ = Balance.fresh(budget)._more(guarantee, parts)
                 found.append((count or 0, terms.own_delta))
         more, own = max(found)
-        shown = rounded_text(own) if Fraction(f"{float(own):g}") == own else exact_text(own)
+        shown = exact_text(own) if "about" in (said := rounded_text(own)) else said
         opened = f"; with own_delta={shown} when the scope is opened: {_often(more)}"
         return opened if more > times else ""
 

@@ -51,7 +51,7 @@ from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import UNREADABLE, Call, Charge, Scope, in_one_sentence, read_ledger
 from safeselect.release.results import Numbers
-from safeselect.scores.candidates import Values, hand_over
+from safeselect.scores.candidates import Values, hand_over, label_text
 from safeselect.scores.columns import cells_of, hushed
 from safeselect.scores.reals import Place, place_of
 
@@ -198,8 +198,8 @@ class Grid:
 
     def as_record(self) -> dict[str, str]:
         """As text, for a ledger."""
-        ends = [str(self.point(place)) for place in (0, self.points - 1)]
-        return {"lowest": ends[0], "highest": ends[1], "step": str(self.step)}
+        ends = [label_text(self.point(place)) for place in (0, self.points - 1)]
+        return {"lowest": ends[0], "highest": ends[1], "step": exact_text(self.step)}
 
 
 def _proposed(width: Fraction, kind: type) -> str:

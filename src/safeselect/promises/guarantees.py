@@ -264,7 +264,7 @@ class ApproximateDP:
         """
         at = rational(delta, "delta", below=1)
         if at < self.delta:
-            raise ParameterError(f"delta must be at least {self.delta}, the delta of the guarantee")
+            raise ParameterError(f"delta must be at least {exact_text(self.delta)}, the stated one")
         return ApproximateDP(self.epsilon, at)
 
 

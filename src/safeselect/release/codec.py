@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import date
 from decimal import Decimal
@@ -29,7 +30,7 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 import numpy as np
 
-from safeselect.errors import InputError, SafeSelectError, from_outside
+from safeselect.errors import InputError, from_outside
 from safeselect.exact.parameters import exact_text, read_exact
 from safeselect.promises.guarantees import Guarantee, guarantee_record
 from safeselect.scores.candidates import label_text
@@ -45,7 +46,7 @@ MOST_DRAWS = 2**21
 
 _MOST_DIGITS = 100_000
 _LONGEST_INTEGER = 2**16  # bits of a label that is read as an integer again
-_WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, SafeSelectError)
+_WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +74,23 @@ def read(written: object, shapes: Iterable[Any]) -> Any:
     """
     if not isinstance(written, str):
         _refuse(f"it must be a string, got {type(written).__name__}")
-    try:
+    content = None
+    with suppress(*_WRONG):
         content = _DECODER.decode(written)
-    except (RecursionError, ValueError):
-        content = None
     if not isinstance(content, dict):
         _refuse("it must be one JSON object of strings, lists and objects, with unique keys")
     kinds = {shape.schema: shape for shape in shapes}
     kind = kinds.get(str(content.pop("schema", "")))
     if kind is None:
         _refuse(f"schema must be one of {', '.join(kinds)}")
-    form, release = _form(kind), None
-    try:
+    form = _form(kind)
+    with suppress(*_WRONG):
         # Winners are listed: no text states more draws than its own length.
         _check_draws(content["parts"], max(MOST_DRAWS, len(written)))
         found = form.read(content)
-        release = found if form.write(found) == content else None
-    except _WRONG:
-        pass
-    if release is None:
-        _refuse("a field is missing, malformed or inconsistent with others")
-    return release
+        if form.write(found) == content:
+            return found
+    _refuse("a field is missing, malformed or inconsistent with others")
 
 
 def read_count(written: object, name: str) -> int:
@@ -102,13 +99,10 @@ def read_count(written: object, name: str) -> int:
     Raises:
         InputError: it is none.
     """
-    try:
-        number = _integer(written)
-    except _WRONG:
-        number = -1
-    if number < 0:
-        _refuse(f"{name!r} must be a number, written as a string")
-    return number
+    with suppress(*_WRONG):
+        if (number := _integer(written)) >= 0:
+            return number
+    _refuse(f"{name!r} must be a number, written as a string")
 
 
 def read_part(content: Any) -> tuple[Any, int]:
@@ -117,11 +111,9 @@ def read_part(content: Any) -> tuple[Any, int]:
     Raises:
         InputError: it is none.
     """
-    try:
+    with suppress(*_WRONG):
         if {*content} == {"count", "each"}:
             return _read_guarantee(content["each"]), read_count(content["count"], "count")
-    except _WRONG:
-        pass
     _refuse("a part is malformed")
 
 

@@ -44,7 +44,7 @@ def line(release: Any) -> str:
 
 def _parameter(name: str, value: object) -> str:
     """A parameter of a guarantee: exact where that is short, otherwise rounded up."""
-    if isinstance(value, Fraction) and len(str(value)) > _DIGITS:
+    if isinstance(value, Fraction) and len(label_text(value)) > _DIGITS:
         return f"{name}<={number(value, ROUND_CEILING, 3)}"
     return f"{name}={value}"
 
@@ -68,13 +68,21 @@ def frame(name: str, columns: dict[str, list[Any]]) -> Any:
     Raises:
         ParameterError: the library is not installed.
     """
-    for column, cells in columns.items():
-        small = all(type(each) is not int or each.bit_length() < 64 for each in cells)
-        if not small or (column == "label" and any(type(each) is not int for each in cells)):
-            columns[column] = [label_text(each) for each in cells]
+    for key, cells in columns.items():
+        named = key in ("label", "group")
+        if any(each.bit_length() > 63 if type(each) is int else named for each in cells):
+            columns[key] = [label_text(x).encode(errors="backslashreplace").decode() for x in cells]
         elif any(isinstance(each, Fraction) for each in cells):
-            columns[column] = [float(each) for each in cells]
+            columns[key] = [as_float(each) for each in cells]
     return library(name).DataFrame(columns)
+
+
+def as_float(value: Any) -> float:
+    """The nearest float; beyond the largest, an infinite one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf" if value > 0 else "-inf")
 
 
 PUBLISHED = False
@@ -110,7 +118,7 @@ def with_places(value: Fraction, places: int, *, down: bool = False) -> str:
     """A number with so many digits after the point at most, rounded up, or down."""
     scaled = value * 10**places // 1 if down else -(-value * 10**places // 1)
     whole, rest = divmod(int(scaled), 10**places)
-    return f"{whole}.{rest:0{places}}".rstrip("0").rstrip(".")
+    return f"{label_text(whole)}.{rest:0{places}}".rstrip("0").rstrip(".")
 
 
 def bound(name: str, value: Fraction) -> str:

@@ -11,9 +11,9 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, pairwise
@@ -24,6 +24,8 @@ import numpy as np
 
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import exact_text, read_exact
+from safeselect.release import display
+from safeselect.release.display import as_float
 from safeselect.scores.candidates import Label, label_text
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ _LAW = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
 _TREE = re.compile("[0-9a-f]{64}|unreadable", re.ASCII)
 _UTC = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}(:[0-9]{2}){0,2}Z)?", re.ASCII)
 _LEDGER = re.compile("[0-9a-f]{32}", re.ASCII)
-_NUMBERS = ("effective_range", "noise_rate", "factor", "sigma_squared")
+_NUMBERS = ("k", "effective_range", "noise_rate", "factor", "sigma_squared")
 
 
 def require(holds: object, what: str) -> None:
@@ -68,7 +70,7 @@ class Receipt:
     salt: bytes
 
     def __post_init__(self) -> None:
-        require(_LEDGER.fullmatch(self.ledger) and self.record >= 0, "its place in a ledger")
+        require(_LEDGER.fullmatch(self.ledger) and 0 <= self.record < 2**63, "its ledger or place")
         require(len(self.salt) == 32, "its salt")
 
 
@@ -268,11 +270,11 @@ class Release:
 
     def to_pandas(self) -> Any:
         """Return the release as a pandas DataFrame with the columns of `to_dict`."""
-        return self._frame("pandas")
+        return display.frame("pandas", self.to_dict())
 
     def to_polars(self) -> Any:
         """Return the release as a polars DataFrame with the columns of `to_dict`."""
-        return self._frame("polars")
+        return display.frame("polars", self.to_dict())
 
     def plot(self) -> Any:
         """Return a matplotlib figure of the release.
@@ -281,14 +283,7 @@ class Release:
         """
         return _beside("plots").plot(self)
 
-    def _frame(self, library: str) -> Any:
-        from safeselect.release import display
-
-        return display.frame(library, self.to_dict())
-
     def __repr__(self) -> str:
-        from safeselect.release import display
-
         return display.line(self)
 
     def _repr_html_(self) -> str:
@@ -347,7 +342,7 @@ class Selection(_Scored, Generic[Label]):
         The columns are `rank`, `label`, `index` and `gap`.
         """
         index = None if self.index is None else [self.index]
-        gap = None if self.gap is None else [float(self.gap)]
+        gap = None if self.gap is None else [as_float(self.gap)]
         return _columns(rank=[1], label=[self.label], index=index, gap=gap)
 
 
@@ -415,7 +410,7 @@ class TopK(_Scored, Generic[Label]):
         neighbour, where spent = epsilon j / k.
         """
         k, epsilon = self.provenance.number("k"), getattr(self.guarantee, "epsilon", None)
-        if k is None or epsilon is None or self.provenance.number("threshold") is None:
+        if k is None or epsilon is None or "threshold" not in dict(self.provenance.parameters):
             return None
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
@@ -426,7 +421,7 @@ class TopK(_Scored, Generic[Label]):
         have `rank`.
         """
         rank = range(1, len(self) + 1) if self.ordered else None
-        gaps = None if self.gaps is None else map(float, self.gaps)
+        gaps = None if self.gaps is None else map(as_float, self.gaps)
         counted = _near(self.counts, self.noise, least=0)
         return _columns(rank=rank, label=self.labels, index=self.indices, gap=gaps, **counted)
 
@@ -522,6 +517,10 @@ class Batch(_Scored, Generic[Label]):
             first = list(dict.fromkeys(self.winners.ravel().tolist()))
             require(first == list(range(len(self.names))), "the names of its winners")
 
+    def __reduce__(self) -> Any:
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        return partial(type(self), **given), ()  # a copy is made read-only, too
+
     def __len__(self) -> int:
         return len(self.winners)
 
@@ -576,6 +575,7 @@ class Numbers(Release, Generic[Value, Label]):
     def __post_init__(self) -> None:
         Release.__post_init__(self)
         require(self.labels is None or len(self.labels) == len(self.values), "its labels")
+        require(self.noise is None or {*map(type, self.values)} == {int}, "its noisy values")
 
     def __len__(self) -> int:
         return len(self.values)
@@ -660,7 +660,7 @@ class Answers(Release):
 
         The columns are the index, gap, branch and cost of each answer "above".
         """
-        gaps, costs = map(float, self.gaps), map(float, self.costs)
+        gaps, costs = map(as_float, self.gaps), map(as_float, self.costs)
         branches = self.branches or None
         return _columns(index=self.indices, gap=gaps, branch=branches, cost=costs)
 
@@ -671,10 +671,11 @@ SHAPES: tuple[type[Release], ...] = (Selection, TopK, Groups, Batch, Numbers, An
 def from_json(written: str) -> Release:
     """Recreate a release from the text that its `to_json` method returned.
 
-    The result has the same class and equal fields.
+    The result has the same class and equal fields, except for labels and values of other types
+    than `str`, `int`, `Fraction`, `Decimal` and `date`. Strings of a subclass are returned as
+    `str`; all others, such as tuples, floats and booleans, are returned as `OtherLabel`.
 
-    The text may come from an untrusted source: only objects of these classes are created. Labels
-    and values that are neither strings nor numbers nor dates are returned as `OtherLabel`. This
+    The text may come from an untrusted source: only objects of these classes are created. This
     function does not check that the release is in a ledger; `safeselect audit` does.
 
     Args:

@@ -419,7 +419,7 @@ def listed(labels: object, each: str = "score") -> Iterable[object]:
 
 def label_text(label: object) -> str:
     """A label as text."""
-    if type(label) is int:
+    if type(label) is int or type(label) is Fraction:
         # GMP writes the digits: Python may limit how many digits of an int str() writes.
         return exact_text(Fraction(label))
     return label if isinstance(label, str) else str(label)

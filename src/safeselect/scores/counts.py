@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from hashlib import sha256
 from operator import index
 from types import MappingProxyType
-from typing import Any, Literal, final
+from typing import Any, Literal, NoReturn, final
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer
@@ -35,7 +35,8 @@ class Counts(Mapping[Any, int]):
     """The number of distinct users of each item, in the form that `count_distinct_users` returns.
 
     A mapping from labels to numbers of users, both private. Its repr and the messages about it are
-    public: they show only the query, never the counts.
+    public: they show only the query, never the counts. It cannot be pickled or copied; to send it
+    to another process, send `dict(counts)` with the arguments, and create it there again.
 
     Neighbours: adding or removing all rows of one user moves each count by at most 1, and all in
         the same direction; at most `max_contributions` of them.
@@ -111,6 +112,9 @@ class Counts(Mapping[Any, int]):
         for label, users in _pairs(rows):
             counts[label] = max(users, counts.get(label, users))
         return cls(counts, places, max_contributions, unit=unit)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Counts are private and cannot be copied or pickled; pickle dict(counts)")
 
     def __repr__(self) -> str:
         asked = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self)[1:])
