@@ -63,7 +63,7 @@ def frame(name: str, columns: dict[str, list[Any]]) -> Any:
     """Columns as a frame of a library.
 
     Labels are all text, unless all are small integers, and so are other integers; fractions are
-    floats.
+    floats, infinite beyond the largest.  Lone surrogates, which no frame holds, are escaped.
 
     Raises:
         ParameterError: the library is not installed.
