@@ -67,6 +67,6 @@ def test_a_plan_is_the_forecast_of_a_whole_budget(capsys) -> None:
     said = capsys.readouterr().out.removeprefix(f"{fresh}\n")
     assert "10" in said
     assert str(fresh) not in said
-    for more in ([], "--budget 1 1e-6 1e-7 3".split(), "x.ledger --scope a --budget 1".split()):
-        assert main([*line.split(), *more]) == 2
+    for more in ("", " --budget 1 1e-6 1e-7 3", " --scope a x.ledger --budget 1"):
+        assert main((line + more).split()) == 2
         assert "pass either FILE and --scope" in capsys.readouterr().err

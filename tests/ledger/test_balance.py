@@ -288,7 +288,9 @@ def test_a_loss_is_told_for_one_person_with_its_chance() -> None:
         f"For each individual person, {chance}the privacy loss never exceeded {float(loss):g}."
     )
     few = after(both, PureDP("1/10"), PureDP("0.0001"))
-    assert few.loss().endswith("over all noise since the opening, the privacy loss never exceeded 0.11.")
+    assert few.loss().endswith(
+        "over all noise since the opening, the privacy loss never exceeded 0.11."
+    )
     # A release with a delta of its own: twice delta, and 0.7, which is above ln 2.
     own = charged(few, ApproximateDP("1/10", "1e-9"))
     assert own.loss() == (

@@ -13,7 +13,7 @@ import numpy as np
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import describe, rational
 from safeselect.mechanisms.quantiles import reader
-from safeselect.release.display import as_float
+from safeselect.release.results import as_float
 
 _STEPS = 1000
 """Grid steps in the sensitivity: reading widens the noise by 1 or 2 thousandths."""

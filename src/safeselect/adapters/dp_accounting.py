@@ -55,7 +55,8 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.release.display import as_float, library
+from safeselect.release.display import library
+from safeselect.release.results import as_float
 
 __all__ = ["dp_event", "dp_events", "dp_pld"]
 

@@ -82,10 +82,9 @@ def audit(
     yield chain
     # 3. They are signed with the auditor's key.  A log without signatures has none.
     place = 0 if receipt is None else receipt.record
-    charge_place = int(records[place].content.get("charge", 0)) if place < len(records) else 0
-    own = {place, charge_place} if chain.word == "holds" else set[int]()
-    signatures = signed(log, checker, public_key, own)
-    yield signatures
+    own = {place, *(int(each.content.get("charge", 0)) for each in records[place : place + 1])}
+    own = own if chain.word == "holds" else set()
+    yield (signatures := signed(log, checker, public_key, own))
     # 4. The auditor's head is among them; without signatures it reaches as far as the release.
     yield reaches(head, records, place, signatures.word == "holds")
     # 5. The record that the receipt names commits to this very release, opened by its salt.

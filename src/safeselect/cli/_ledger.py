@@ -210,8 +210,7 @@ def _registry(options: argparse.Namespace) -> int:
 def _all_fine(checker: Checker, head: str | None = None) -> int:
     parts = [f"all {checker.count} records are consistent"]
     if checker.signer and checker.public_keys:
-        aside = f"; wrong signatures that were set aside: {len(checker.aside)}"
-        parts.append(f"signatures checked{aside * bool(checker.aside)}")
+        parts.append(f"signatures checked (wrong but set aside: {len(checker.aside)})")
     elif checker.signer:
         parts.append("signatures not checked: pass --public-key")
     if checker.unfinished:

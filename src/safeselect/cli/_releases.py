@@ -323,9 +323,8 @@ def how_to_read(result: Release) -> Iterator[str]:
         if empty := sum(not labels for labels in result.labels):
             yield f"nothing was found in {empty} of {len(result)} groups; {_NOTHING}"
     elif not result.labels:
-        plans = "keys computes how many users an item needs"
-        plans = plans if "max_partitions" in stated else "items computes the lead an item needs"
-        yield f"nothing was found; {_NOTHING}; safeselect explain-{plans}"
+        plans = "explain-keys" if "max_partitions" in stated else "explain-items"
+        yield f"nothing was found; {_NOTHING}; safeselect {plans} computes what an item needs"
 
 
 def _command(

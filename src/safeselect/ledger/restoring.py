@@ -163,8 +163,7 @@ def repair(
         if known is not None:
             checker.want(known.ask())
         _good_lines(journal, scout := Checker(checker.public_keys), None)
-        until = min(scout.unsigned, default=None)
-        end, is_damaged = _good_lines(journal, checker, until)
+        end, is_damaged = _good_lines(journal, checker, min(scout.unsigned, default=None))
         if checker.signer and key is None:
             raise ParameterError("the ledger is signed; pass its key as signer=")
         checker.finish()

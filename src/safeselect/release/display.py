@@ -14,6 +14,7 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.promises.guarantees import STATED
+from safeselect.release.results import as_float
 from safeselect.scores.candidates import label_text
 
 _SHOWN = 10  # labels
@@ -75,14 +76,6 @@ def frame(name: str, columns: dict[str, list[Any]]) -> Any:
         elif any(isinstance(each, Fraction) for each in cells):
             columns[key] = [as_float(each) for each in cells]
     return library(name).DataFrame(columns)
-
-
-def as_float(value: Any) -> float:
-    """The nearest float; beyond the largest, an infinite one."""
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf" if value > 0 else "-inf")
 
 
 PUBLISHED = False

@@ -24,8 +24,6 @@ import numpy as np
 
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import exact_text, read_exact
-from safeselect.release import display
-from safeselect.release.display import as_float
 from safeselect.scores.candidates import Label, label_text
 
 if TYPE_CHECKING:
@@ -270,11 +268,11 @@ class Release:
 
     def to_pandas(self) -> Any:
         """Return the release as a pandas DataFrame with the columns of `to_dict`."""
-        return display.frame("pandas", self.to_dict())
+        return self._frame("pandas")
 
     def to_polars(self) -> Any:
         """Return the release as a polars DataFrame with the columns of `to_dict`."""
-        return display.frame("polars", self.to_dict())
+        return self._frame("polars")
 
     def plot(self) -> Any:
         """Return a matplotlib figure of the release.
@@ -283,11 +281,26 @@ class Release:
         """
         return _beside("plots").plot(self)
 
+    def _frame(self, library: str) -> Any:
+        from safeselect.release import display
+
+        return display.frame(library, self.to_dict())
+
     def __repr__(self) -> str:
+        from safeselect.release import display
+
         return display.line(self)
 
     def _repr_html_(self) -> str:
         return str(_beside("notebook").html(self))
+
+
+def as_float(value: Any) -> float:
+    """The nearest float; beyond the largest, an infinite one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf" if value > 0 else "-inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -518,8 +531,8 @@ class Batch(_Scored, Generic[Label]):
             require(first == list(range(len(self.names))), "the names of its winners")
 
     def __reduce__(self) -> Any:
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        return partial(type(self), **given), ()  # a copy is made read-only, too
+        # A copy is made read-only, too.
+        return partial(type(self), **{f.name: getattr(self, f.name) for f in fields(self)}), ()
 
     def __len__(self) -> int:
         return len(self.winners)

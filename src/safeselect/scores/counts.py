@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from hashlib import sha256
-from operator import index
+from operator import index, itemgetter
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn, final
 
@@ -108,10 +108,8 @@ class Counts(Mapping[Any, int]):
                 "check= must be the rows that an engine which compares text byte by byte returns, "
                 "in order, for the statement of `safeselect sql --check`"
             )
-        counts: dict[str, int] = {}
-        for label, users in _pairs(rows):
-            counts[label] = max(users, counts.get(label, users))
-        return cls(counts, places, max_contributions, unit=unit)
+        largest_last = sorted(_pairs(rows), key=itemgetter(1))
+        return cls(dict(largest_last), places, max_contributions, unit=unit)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Counts are private and cannot be copied or pickled; pickle dict(counts)")

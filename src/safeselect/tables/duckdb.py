@@ -305,9 +305,8 @@ def _names(connection: Any, source: Source, columns: Mapping[str, str]) -> list[
     if source.path is None:
         return [*dict.fromkeys(columns.values())]  # as `as_arrow` picks them
     names, below = list[str](), 0  # how many nodes are still to come inside of a column
-    file = literal(str(source.path))
-    footer = f"SELECT name, num_children FROM parquet_schema({file})"  # noqa: S608 - quoted
-    for name, children in _run(connection, footer, source.failure)[1:]:
+    asked = f"SELECT name, num_children FROM parquet_schema({literal(str(source.path))})"
+    for name, children in _run(connection, asked, source.failure)[1:]:
         names += [] if below else [name]
         below += (children or 0) - bool(below)
     return names

@@ -301,8 +301,7 @@ class FileStore:
             except FileExistsError:
                 raise LedgerError(f"the file {self.name!r} already exists; open it") from None
             except OSError as error:
-                why = error.strerror
-                raise LedgerError(f"the file {self.name!r} cannot be created: {why}") from None
+                raise LedgerError(f"{self.name!r} cannot be created: {error.strerror}") from None
         finally:
             with suppress(OSError):
                 os.unlink(made)

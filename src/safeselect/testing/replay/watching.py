@@ -329,8 +329,7 @@ class Watch:
         if book not in books and book not in books.values():
             self._run = None
             try:
-                scopes = book.state(lambda checker: {**checker.scopes}).items()
-                named = ((name, scope.budget) for name, scope in scopes)
+                named = book.state(lambda known: [(n, s.budget) for n, s in known.scopes.items()])
                 budgets = {name.rpartition("/")[0] if of.blocks else name: of for name, of in named}
                 books[book] = Ledger.create(":memory:", budgets)._book
             finally:
