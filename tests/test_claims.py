@@ -25,8 +25,7 @@ EVIDENCE = re.findall(r"^\| (C\d+) \| `([^`:]+)(?:::(\w+))?` \|$", TABLES[2], re
 
 def test_every_claim_has_a_line_code_and_a_test():
     claimed = re.findall(r"^\| (C\d+) \|", SECURITY, re.MULTILINE)
-    assert len(claimed) == 13
-    assert claimed == CLAIMS
+    assert (len(claimed), claimed) == (13, CLAIMS)
     assert {claim for claim, *_ in EVIDENCE} == set(claimed)
     assert {claim for claim, *_ in CODE} <= set(claimed)
 

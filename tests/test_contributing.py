@@ -87,8 +87,7 @@ def test_a_new_noise_is_a_row_and_at_most_ten_lines(tmp_path: Path) -> None:
     False alarm: 4000 draws, 6.1 standard deviations either side: 1e-9.
     """
     made = edits("A new noise")
-    bodies = [line for line in made[0]["code"].splitlines() if line.startswith("    ")]
-    assert len(bodies) <= 10
+    assert len([line for line in made[0]["code"].splitlines() if line.startswith("    ")]) <= 10
     first, gap = run(example(tmp_path, "A new noise"), NOISE).split()
     d = 2.0
     behind = (2.718281828459045**d * (d - 1) + 1) / (2.718281828459045**d - 1) ** 2

@@ -197,8 +197,7 @@ def test_counts_without_a_cap_are_off_by_a_third_at_most_of_those_with_any(
     monkeypatch.setattr(counts, "LISTS", 20)
     source = DeterministicSource(b"counts", i_understand_this_is_not_private=True)
     table, places = counts.made_up(), counts.PLACES + 1
-    true = counts.count_distinct_users(table, **counts.COLUMNS)
-    off = {}
+    true, off = counts.count_distinct_users(table, **counts.COLUMNS), {}
     for cap in counts.CAPS:
         told = counts.count_distinct_users(
             table, **counts.COLUMNS, places=places, max_contributions=cap

@@ -45,8 +45,7 @@ class _Reveal(ast.NodeTransformer):
         if not isinstance(node.op, ast.Div):
             return node
         old = ast.parse(ast.unparse(node.target), mode="eval").body
-        value = self.visit(ast.BinOp(old, ast.Div(), node.value))
-        return ast.Assign([node.target], value)
+        return ast.Assign([node.target], self.visit(ast.BinOp(old, ast.Div(), node.value)))
 
 
 @pytest.mark.slow("runs mypy on the package")

@@ -109,8 +109,7 @@ def test_how_many_items_there_are_is_not_told_where_it_is_private() -> None:
         "unknown_domain_top_k({}, labels={}, k=1, k_bar=2, places='all', epsilon=1, delta='1e-9')"
     )
     for labels in (["a"], ["a", "b", "c"]):
-        longer = [*labels, *(f"item {place}" for place in range(1000))]
-        counts = [7] * 2
+        longer, counts = [*labels, *(f"item {place}" for place in range(1000))], [7] * 2
         few = message(call.format(counts, labels), SafeSelectError)
         assert few == message(call.format([*counts, *[7] * 1000], longer), SafeSelectError)
         assert not any(character.isdigit() for character in few)

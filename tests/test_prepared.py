@@ -78,8 +78,7 @@ def test_parameters_are_read_and_noise_is_calibrated_once(
 
 
 def test_nothing_is_charged_for_a_call_that_cannot_be() -> None:
-    ledger = new(":memory:", epsilon=1)
-    source = RecordingSource(tape())
+    ledger, source = new(":memory:", epsilon=1), RecordingSource(tape())
     choose = TopKMechanism(k=3, epsilon=1, **COUNTS, ledger=scope(ledger), source=source)
     with pytest.raises(ParameterError, match="k must be between 1 and 2, got 3"):
         choose([3, 1])

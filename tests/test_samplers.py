@@ -40,8 +40,7 @@ STATED = [
 @pytest.mark.parametrize(("name", "draw", "stated"), STATED)
 @pytest.mark.nightly("tests/test_mission.py counts the bits of each call")
 def test_expected_bits(name, draw, stated):
-    bits = endless(f"bits {name}")
-    n = 2000
+    bits, n = endless(f"bits {name}"), 2000
     for _ in range(n):
         draw(bits)
     assert abs(bits.consumed / n - stated) < 0.06 * stated

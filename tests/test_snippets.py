@@ -130,8 +130,7 @@ def run_python(block: Block, names: dict[str, Any], page: str) -> None:
         return
     if block.text.startswith(">>>"):
         test = doctest.DocTestParser().get_doctest(block.text, names, page, page, block.line)
-        said = io.StringIO()
-        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        said, runner = io.StringIO(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
         runner.run(test, out=said.write, clear_globs=False)
         names.update(test.globs)
         assert runner.failures == 0, said.getvalue()

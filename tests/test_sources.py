@@ -68,8 +68,7 @@ def test_leading_zeros_survive():
 @pytest.mark.parametrize("error", [SourceError("constant"), ValueError("secret"), OSError()])
 def test_it_fails_if_either_fails(order, error):
     good, bad = SystemSource(), Plain(error=error)
-    source = CombinedSource(*[good, bad][::order])
-    buffer = bytearray(b"\xff" * 16)
+    source, buffer = CombinedSource(*[good, bad][::order]), bytearray(b"\xff" * 16)
     with pytest.raises(SourceError, match="the source failed while drawing bytes") as caught:
         source.fill(buffer)
     assert buffer == bytes(16)
@@ -86,8 +85,7 @@ def test_a_stuck_part_is_noticed_behind_a_good_one(order):
     def device(count):
         return bytes(count) if switch["stuck"] else os.urandom(count)
 
-    parts = [SystemSource(), CallbackSource(device, exclusive=True)]
-    source = CombinedSource(*parts[::order])
+    source = CombinedSource(*[SystemSource(), CallbackSource(device, exclusive=True)][::order])
     source.begin()
     switch["stuck"] = True
     source.begin()

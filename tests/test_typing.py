@@ -72,8 +72,7 @@ def test_every_public_name_is_in_that_program() -> None:
         )
     }
     assert len(public) > 100
-    program = PROGRAM.read_text("utf-8")
-    _, found, body = program.partition("\ndef use(")
+    _, found, body = PROGRAM.read_text("utf-8").partition("\ndef use(")
     assert found
     assert not sorted(name for name in public if not re.search(rf"\b{name}\b", body))
 

@@ -110,8 +110,7 @@ def test_a_count_is_a_loop(kind, count):
     low, high = log_moment(each, Fraction(3), 200).fractions()
     whole = [count * low, count * high]
     total = epsilon_at_order([(each, 1)] * count, Fraction(1, 2), Fraction(3), 200)
-    apart = epsilon_at_order([], Fraction(1, 2), Fraction(3), 200)
-    middle = (total - apart).fractions()
+    middle = (total - epsilon_at_order([], Fraction(1, 2), Fraction(3), 200)).fractions()
     assert middle[0] * 3 <= whole[1]
     assert whole[0] <= middle[1] * 3
 

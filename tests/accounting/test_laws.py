@@ -34,8 +34,7 @@ def pair(part, shift=None):
     """The probabilities of all answers on both data sets, but for what ANSWERS cuts off."""
     if isinstance(part, RandomizedResponse):
         other = mp(part.p) / part.n
-        kept = 1 - mp(part.p) + other
-        rest = [other] * (part.n - 2)
+        kept, rest = 1 - mp(part.p) + other, [other] * (part.n - 2)
         return [kept, other, *rest], [other, kept, *rest]
     if isinstance(part, DiscreteLaplace):
         weight = lambda x: mpmath.exp(-mp(part.epsilon) * abs(x))  # noqa: E731

@@ -45,8 +45,7 @@ def moment(guarantee, a: mpmath.mpf) -> mpmath.mpf:
         )
     if isinstance(guarantee, PureDP):
         return (mpmath.exp(a * e) + mpmath.exp((1 - a) * e)) / (1 + mpmath.exp(e))
-    upper = 1 - mpmath.exp(-a * e)
-    lower = mpmath.exp(-e) - mpmath.exp(-a * e)
+    upper, lower = 1 - mpmath.exp(-a * e), mpmath.exp(-e) - mpmath.exp(-a * e)
     constant = (a - 1) ** (a - 1) / a**a
     return constant * upper**a / (lower ** (a - 1) * (1 - mpmath.exp(-e)))
 

@@ -36,8 +36,7 @@ def by_outcomes(epsilons, at) -> mpmath.mpf:
 )
 @FAST
 def test_unequal_pure_guarantees(epsilons, at):
-    counted = {e: epsilons.count(e) for e in epsilons}
-    tails = unequal_pure(list(counted.items()))
+    tails = unequal_pure(list({e: epsilons.count(e) for e in epsilons}.items()))
     with mpmath.workdps(40):
         exact = by_outcomes(epsilons, at)
         if exact < mpmath.mpf(10) ** -30:

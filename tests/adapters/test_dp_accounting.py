@@ -149,8 +149,7 @@ def test_a_list_composes_with_the_distributions_of_others() -> None:
     # Far less than the same ranges as Laplace events, one by one.
     events = accountant("pld", value_discretization_interval=interval)
     events.compose(dp_events(ranges, accountant="pld"))
-    alone = dp_pld(ranges, interval).get_epsilon_for_delta(1e-6)
-    assert alone < 0.7 * events.get_epsilon(1e-6)
+    assert dp_pld(ranges, interval).get_epsilon_for_delta(1e-6) < 0.7 * events.get_epsilon(1e-6)
 
 
 @pytest.mark.parametrize(

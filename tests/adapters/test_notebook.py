@@ -35,8 +35,7 @@ def test_a_notebook_shows_a_table_of_every_shape(name: str) -> None:
 
 
 def test_a_table_escapes_labels_and_says_what_it_leaves_out() -> None:
-    evil = TopK(**SAID, labels=("<script>\x1b", *map(str, range(250))))
-    shown = evil._repr_html_()
+    shown = TopK(**SAID, labels=("<script>\x1b", *map(str, range(250))))._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;\\x1b" in shown
     assert "the first 200 of 251" in shown
@@ -68,8 +67,7 @@ def test_a_notebook_shows_tables_and_a_picture(monkeypatch: pytest.MonkeyPatch) 
     pytest.importorskip("matplotlib")
     nbclient, nbformat = map(pytest.importorskip, ("nbclient", "nbformat"))
     monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
-    cells = map(nbformat.v4.new_code_cell, [SETUP, *SHOWN])
-    notebook = nbformat.v4.new_notebook(cells=[*cells])
+    notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, [SETUP, *SHOWN])])
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     _, *rest = notebook.cells
     for cell, kind in zip(rest, SHOWN.values(), strict=True):

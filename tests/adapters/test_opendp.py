@@ -61,8 +61,7 @@ def test_the_privacy_map_is_the_guarantee_rounded_up(name: str, monotonic: bool,
         (PURE, compose([each.pure] * draws).guarantee.epsilon),  # type: ignore[union-attr]
         (ZCDP, draws * each.zcdp.rho),
     ):
-        made = make(*space(monotonic=monotonic), measure, scale="7/3", **options)
-        found = made.map(d_in)
+        found = make(*space(monotonic=monotonic), measure, scale="7/3", **options).map(d_in)
         assert Fraction(found) >= exact
         assert found == 0 or Fraction(math.nextafter(found, 0)) < exact
 
@@ -100,8 +99,7 @@ def test_the_noise_has_the_scale_that_was_asked_for(rates: set[Fraction], name: 
 
 
 def test_the_default_of_top_k_follows_the_measure() -> None:
-    one_shot = LaplaceDominated(2).zcdp.rho
-    peeled = 2 * BoundedRange(1).zcdp.rho
+    one_shot, peeled = LaplaceDominated(2).zcdp.rho, 2 * BoundedRange(1).zcdp.rho
     made = ours.make_top_k(*space(monotonic=True), ZCDP, k=2, scale=1)
     assert made.map(1) == at_least(peeled) < at_least(one_shot)
     assert ours.make_top_k(*space(monotonic=True), PURE, k=2, scale=1).map(1) == 2
@@ -268,8 +266,7 @@ def test_the_loss_of_float_scores_is_at_most_what_the_map_says(
     """All moves of three scores by d_in and the error, over eighths and sixteenths of a step."""
     scale, d_in = Fraction(1, 2), Fraction(3, 16)
     made = _max(*floats(kind, monotonic=monotonic), PURE, scale, noise="gumbel", **reading)
-    rate = STEP / scale
-    allowed = made.map(float(d_in))
+    rate, allowed = STEP / scale, made.map(float(d_in))
     # On a binary grid finer than the step, rounded inwards: nothing moves further than declared.
     inside = Fraction(int(error * 64), 64)
     true = [Fraction(0) if monotonic else -d_in, Fraction(0), d_in]
@@ -290,19 +287,14 @@ def test_the_loss_of_float_scores_is_at_most_what_the_map_says(
 @pytest.mark.claim("C2")
 def test_the_map_adds_what_reading_adds() -> None:
     def epsilon(d_in: float, *, monotonic: bool = False, **reading: Any) -> Fraction:
-        space_ = floats(monotonic=monotonic)
-        made = _flip(*space_, PURE, 1, grid=STEP, **reading)
+        made = _flip(*floats(monotonic=monotonic), PURE, 1, grid=STEP, **reading)
         return Fraction(made.map(d_in)) / STEP
 
     assert epsilon(1.0, score_error=0) == 8
-    assert epsilon(1.0, score_error=0, monotonic=True) == 4
-    assert epsilon(1.0) == 10
-    assert epsilon(1.0, monotonic=True) == 6
-    assert epsilon(1.1, score_error=0) == 10
-    assert epsilon(1.0, on_grid=True) == 8
-    assert epsilon(1.2, on_grid=True, monotonic=True) == 5
-    assert epsilon(0.2, on_grid=True) == 2
-    assert epsilon(0.0, on_grid=True) == 0
+    assert (epsilon(1.0, score_error=0, monotonic=True), epsilon(1.0)) == (4, 10)
+    assert (epsilon(1.0, monotonic=True), epsilon(1.1, score_error=0)) == (6, 10)
+    assert (epsilon(1.0, on_grid=True), epsilon(1.2, on_grid=True, monotonic=True)) == (8, 5)
+    assert (epsilon(0.2, on_grid=True), epsilon(0.0, on_grid=True)) == (2, 0)
     assert epsilon(0.0) == 2  # the numbers handed over may differ, though the scores do not
     # 0.3 as a float is less than three tenths: whichever is larger counts.
     tenths = _flip(*floats(monotonic=True), PURE, 1, grid="0.1", on_grid=True)

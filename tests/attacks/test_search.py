@@ -38,8 +38,7 @@ def bound(share: float, runs: int, *, upper: bool) -> float:
 def epsilon_at_least(left: Iterable[Hashable], right: Iterable[Hashable]) -> float:
     """A lower bound on epsilon, wrong with a probability of at most FALSE_ALARM."""
     one, two = list(left), list(right)
-    half = len(one) // 2
-    best = 0.0
+    half, best = len(one) // 2, 0.0
     for p, q in ((one, two), (two, one)):
         seen, other = Counter(p[:half]), Counter(q[:half])
         ranked = sorted(seen, key=lambda each: (seen[each] + 1) / (other[each] + 1), reverse=True)

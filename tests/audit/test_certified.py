@@ -172,7 +172,6 @@ def test_a_key_of_the_forgers_own_does_not_help_what_contradicts_itself(
     content = json.loads(whole())
     CONTENTS[number](content)
     case.certificate = envelope(content, OTHER)
-    own = ["--certificate-key", OTHER.public_key.hex()]
-    code, lines, _ = case.audit(capfdbinary, *own)
+    code, lines, _ = case.audit(capfdbinary, *["--certificate-key", OTHER.public_key.hex()])
     assert lines["certificate's key"].startswith("holds: ")
     assert (code == 0) is (number in (0, 1, 2, 3, 5, 6)), lines

@@ -50,8 +50,7 @@ def poison(source: Path, text: str, other: str) -> None:
     content = source.read_text()
     assert content.count(text) == 1
     code = compile(content.replace(text, other), str(source), "exec", dont_inherit=True)
-    kept = source.stat()
-    place = Path(importlib.util.cache_from_source(str(source)))
+    kept, place = source.stat(), Path(importlib.util.cache_from_source(str(source)))
     place.parent.mkdir(exist_ok=True)
     header = importlib.util.MAGIC_NUMBER + bytes(4)
     times = int(kept.st_mtime).to_bytes(4, "little") + kept.st_size.to_bytes(4, "little")
@@ -68,8 +67,7 @@ def test_a_poisoned_pyc_is_seen(tmp_path):
     assert passed
     poison(package / "safeselect" / "mechanisms" / "select.py", *ARGMAX)
     wins, same, other, passed, detail = said(package)
-    assert wins == 200
-    assert same == source
+    assert (wins, same) == (200, source)
     assert other != loaded
     assert not passed
     assert "safeselect.mechanisms.select" in str(detail)

@@ -45,8 +45,7 @@ def claims(content: Any) -> Iterator[str]:
 def both(arguments: list[str], capfdbinary: Run) -> tuple[int, str, Any]:
     """Exit code, HTML and JSON."""
     capfdbinary.readouterr()
-    code = main([*arguments, "--html"])
-    html = capfdbinary.readouterr().out.decode()
+    code, html = main([*arguments, "--html"]), capfdbinary.readouterr().out.decode()
     assert main([*arguments, "--json"]) == code
     return code, html, json.loads(capfdbinary.readouterr().out)
 

@@ -72,8 +72,7 @@ def small() -> s.Ledger:
 
 
 def of(small: s.Ledger, affects: Any, restated: Any) -> Recall:
-    checker = Checker()
-    read = read_advisory(json.dumps(advisory(affects, restated)))
+    checker, read = Checker(), read_advisory(json.dumps(advisory(affects, restated)))
     return recall(read, small.records(checker), checker)
 
 
@@ -125,8 +124,7 @@ def test_guarantees_are_restated_and_budgets_compared(
     text = letter(found)
     assert "Releases: 4 affected, 0 possibly, 1 not" in text
     assert ", ".join(sorted(over)) in text
-    assert text.count("no guarantee") == guarantees.count(None)
-    assert text.count("\n  ") == 5
+    assert (text.count("no guarantee"), text.count("\n  ")) == (guarantees.count(None), 5)
     assert found.checker.head in text
 
 

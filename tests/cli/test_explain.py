@@ -31,8 +31,7 @@ PLANS = {
 @pytest.mark.parametrize("line", PLANS)
 def test_a_command_is_the_function_of_its_name(line: str, capsys) -> None:
     plans = PLANS[line]
-    assert main(line.split()) == 0
-    assert capsys.readouterr().out == f"{plans}\n"
+    assert (main(line.split()), capsys.readouterr().out) == (0, f"{plans}\n")
     assert main([*line.split(), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     words = {name: told.pop(name) for name in ("noise",) if name in told}

@@ -145,8 +145,7 @@ def test_a_closed_scope_is_opened_again_with_a_reason(run: Run) -> None:
 
 
 def test_each_trouble_has_its_exit_code(run: Run, ledger: Ledger, tmp_path: Path) -> None:
-    head = ledger.head
-    whole = Path("budget.db").read_bytes()
+    head, whole = ledger.head, Path("budget.db").read_bytes()
     terms = ["--unit", "person", "--neighbours", "add_remove", "--epsilon", "1"]
 
     def add(*more: str) -> tuple[int, str]:

@@ -41,8 +41,7 @@ class Step:
 def parse(text: str) -> Iterator[Step | tuple[str, str]]:
     """The steps of a script; a file to write is a pair of its name and content."""
     step: Step | None = None
-    lines = text.splitlines()
-    place = 0
+    lines, place = text.splitlines(), 0
     while place < len(lines):
         line = lines[place]
         place += 1
@@ -183,8 +182,7 @@ def test_every_error_has_its_exit_code_and_no_traceback(
 def into(out: Any, folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[bytes]:
     """Buffered, as for a stranger: otherwise nothing would be left to flush at the end."""
     settings = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    said = subprocess.PIPE
-    command = [*COMMAND, *arguments]
+    said, command = subprocess.PIPE, [*COMMAND, *arguments]
     return subprocess.run(command, cwd=folder, stdout=out, stderr=said, env=settings, check=False)
 
 

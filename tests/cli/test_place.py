@@ -122,8 +122,7 @@ def test_every_reading_command_takes_a_server(run: Run, server: Server) -> None:
     choose += ["--epsilon", "1/4", "--scope", "a", "--ledger"]
     assert main([*choose, reader]) == 5
     assert main([*choose, url(place, CHARGER)]) == 0
-    assert run("show", url(place, "nobody_at_all"))[0] == 5
-    assert run("repair", reader)[0] == 5
+    assert (run("show", url(place, "nobody_at_all"))[0], run("repair", reader)[0]) == (5, 5)
     assert main(["audit", "release.json", "--log", url(Place(server, "none"), READER)]) == 5
 
 

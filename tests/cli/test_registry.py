@@ -37,8 +37,7 @@ BUDGETS: list[dict[str, Any]] = [
 
 
 def check(text: str) -> Any:
-    content = json.loads(text)
-    form = jsonschema.Draft7Validator.FORMAT_CHECKER
+    content, form = json.loads(text), jsonschema.Draft7Validator.FORMAT_CHECKER
     assert list(jsonschema.Draft7Validator(WHOLE, format_checker=form).iter_errors(content)) == []
     return content["deployment"]
 
@@ -101,8 +100,7 @@ def test_odd_names_stay_text(run: Run) -> None:
     name = 'a: "b" # \\ é 😀'
     terms = {**TERMS, "unit": "person: 'x' #1"}
     ledger = Ledger.create("l", {name: s.Budget(**terms, epsilon=1)})
-    there = ledger.scope(name, **terms, purpose="x")
-    there.pay(pure())
+    ledger.scope(name, **terms, purpose="x").pay(pure())
     assert check(run("registry", "l", "--scope", name)[1])["privacy_loss"]["privacy_unit"] == (
         "person: 'x' #1"
     )

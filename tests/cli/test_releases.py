@@ -13,8 +13,7 @@ from typed import TOP, TRIPS, started
 @pytest.mark.parametrize("contributions", [[], ["--max-contributions", "2"]])
 def test_no_user_and_one_user_look_alike(tmp_path: Path, contributions: list[str]) -> None:
     """Nothing but a release may tell them apart, and here that happens with probability 1e-12."""
-    unknown = [*TOP[:-3], "--epsilon", "1", "--delta", "1e-12", *contributions]
-    said = []
+    unknown, said = [*TOP[:-3], "--epsilon", "1", "--delta", "1e-12", *contributions], []
     for rows in ("", "Oslo,ann\n", ",ann\nOslo,ann\nRome,ann\nBern,ann\n"):
         (tmp_path / "trips.csv").write_text(f"city,rider\n{rows}")
         done = started(tmp_path, *unknown)

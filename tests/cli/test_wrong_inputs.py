@@ -165,8 +165,7 @@ def test_an_odd_cell_changes_no_sentence_of_quantiles(
 ) -> None:
     """One user more, whose value is no number, none at all, or none that the grid has."""
     monkeypatch.chdir(tmp_path)
-    rows = "".join(f"Oslo,{n},{n % 7}\n" for n in range(900))
-    told = set()
+    rows, told = "".join(f"Oslo,{n},{n % 7}\n" for n in range(900)), set()
     for more in (
         "",
         "Oslo,x1,k. A.\n",

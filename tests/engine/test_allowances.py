@@ -16,8 +16,7 @@ UNIT, WINDOW = Fraction(1, 2**UNIT_BITS), Fraction(1, 2**16)
 
 def test_distances_add_up() -> None:
     # A second derivative of at most 1 in f, over a step of 2**-6, with the values in 2**-32 nat.
-    assert Fraction(1, 2**12) / 8 == LINE * UNIT
-    assert ERROR == LINE + ROUNDINGS
+    assert (Fraction(1, 2**12) / 8, ERROR) == (LINE * UNIT, LINE + ROUNDINGS)
     assert ROUNDINGS >= 2 + 1 + 2
     assert 2 * REACH * 2 * Fraction(1, 2**30) + UNIT <= LOSS * UNIT
     key = Fraction(1, 2**allowances.KEY_BITS)

@@ -22,8 +22,7 @@ KINDS: list[Any] = [np.uint16, np.uint32, np.uint64, np.int32, np.int64]
 def expected_places(values: Integers, m: int) -> list[int]:
     """By Python's stable sort: the first of equal ones."""
     numbers = values.tolist()
-    order = sorted(range(len(numbers)), key=lambda i: -numbers[i])
-    return sorted(order[:m])
+    return sorted(sorted(range(len(numbers)), key=lambda i: -numbers[i])[:m])
 
 
 @given(st.data())
@@ -34,8 +33,7 @@ def test_places_and_values_as_by_sorting(data: st.DataObject) -> None:
     few = st.sampled_from([limits.min, limits.min + 1, 0, 1, limits.max - 1, limits.max])
     number = few | st.integers(limits.min, limits.max) | st.integers(0, 5)
     numbers = data.draw(st.lists(number, min_size=1, max_size=90))
-    m = data.draw(st.integers(1, len(numbers)))
-    values = np.array(numbers, dtype=kind)
+    m, values = data.draw(st.integers(1, len(numbers))), np.array(numbers, dtype=kind)
     assert mth_largest(values, m) == sorted(numbers, reverse=True)[m - 1]
     assert top_places(values, m).tolist() == expected_places(values, m)
     assert values.tolist() == numbers

@@ -67,8 +67,7 @@ def test_whoever_was_moved_down_has_no_bound(law: Law) -> None:
 @pytest.mark.parametrize("fine", [True, False], ids=["noise", "keys"])
 def test_few_candidates_are_all_contenders(fine: bool) -> None:
     public = plan(GUMBEL, 1, NoiseRate(Fraction(1)), False)
-    draws = drawn(GUMBEL, public, fine, 7)
-    steps = np.arange(N, dtype=np.uint64)
+    draws, steps = drawn(GUMBEL, public, fine, 7), np.arange(N, dtype=np.uint64)
     assert contenders(steps, draws, public, N, []) == (list(range(N)), None)
     assert contenders(steps, draws, public, N - 2, [3, 0]) == (
         [i for i in range(N) if i not in (0, 3)],

@@ -49,15 +49,12 @@ def test_a_score_that_was_cut_is_never_left_out(law: Law) -> None:
 
 def test_a_full_block_of_rows_asks_for_no_more_bits() -> None:
     """V that differ by 2**-60 lie as close in one of 2**14 rows with probability 2**-45."""
-    rows = 1 << 14
-    public = batch_plan(EXPONENTIAL, 2, NoiseRate(Fraction(1)))
+    rows, public = 1 << 14, batch_plan(EXPONENTIAL, 2, NoiseRate(Fraction(1)))
     assert public.rows == rows
-    words = np.empty((2, rows), dtype=np.uint64)
-    tape = Tape(1)
+    words, tape = np.empty((2, rows), dtype=np.uint64), Tape(1)
     tape.fill(memoryview(words).cast("B"))
     words[:, 0] = [1 << 63, (1 << 63) + (1 << 4)]
-    more = np.zeros((public.capacity, 2), dtype=np.uint64)
-    before = len(tape.requests)
+    more, before = np.zeros((public.capacity, 2), dtype=np.uint64), len(tape.requests)
     block = np.zeros((2, rows), dtype=np.uint64)
     assert combine_rows(block, words, more, public.ranking, tape)[0] == 0
     assert len(tape.requests) == before

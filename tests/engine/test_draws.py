@@ -72,8 +72,7 @@ def test_every_digit_has_its_place(monkeypatch, chunk, slot_bits, kind):
     assert found.words.tolist() == words
     assert found.tails.tolist() == kept + [n] * (len(extra) - len(kept))
     assert found.tail_counts[: len(kept)].tolist() == counts
-    assert found.extra.tolist() == extra
-    assert found.endless == endless
+    assert (found.extra.tolist(), found.endless) == (extra, endless)
     # The digits known of each: its word, those of a tail word, and what is left of the slot.
     some = sorted({*kept[:2], *kept[-1:], 1, n - 2})[: len(slots)]
     for place, slot, known in zip(some, slots, found.known(some, slots[: len(some)]), strict=False):
@@ -94,8 +93,7 @@ def test_noise_of_all(slot_bits):
     found = draw_noise(n, LAPLACE, source, few, slot_bits)
     noise = np.empty(n, dtype=np.int64)
     read_noise(noise_table(LAPLACE), np.array(lanes, dtype=np.uint64), noise)
-    assert found.words.tolist() == lanes
-    assert found.noise.tolist() == noise.tolist()
+    assert (found.words.tolist(), found.noise.tolist()) == (lanes, noise.tolist())
     assert found.slots == slots
     assert (found.width, found.slot_bits, found.endless) == (64, slot_bits, ())
     assert found.known([3, 36], slots[:2]) == [

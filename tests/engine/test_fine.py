@@ -30,8 +30,7 @@ def words_of_every_octave() -> list[int]:
     for zeros in range(1, 32):
         top = 63 - zeros
         for point in range(64):
-            start = (64 + point) << top - 6
-            half = 1 << top - 7
+            start, half = (64 + point) << top - 6, 1 << top - 7
             folded += [start, start + 1, start + half - 1, start + half, start + half // 2]
     return folded + [2**64 - 1 - u for u in folded]
 
@@ -39,8 +38,7 @@ def words_of_every_octave() -> list[int]:
 @each_law
 def test_every_octave_is_within_the_error(law):
     with mpmath.workdps(40):
-        words = words_of_every_octave()
-        worst = mpmath.mpf(0)
+        words, worst = words_of_every_octave(), mpmath.mpf(0)
         for word, value in zip(words, noise(law, words), strict=True):
             low = quantile(law.name, mpmath.ldexp(mpmath.mpf(word + 1), -64))
             high = quantile(law.name, mpmath.ldexp(mpmath.mpf(word), -64))
@@ -55,8 +53,7 @@ def test_every_octave_is_within_the_error(law):
 def test_what_is_too_near_the_ends_is_unknown(law):
     few = [0, 1, 2**31, 2**32 - 1]
     assert set(noise(law, few + [2**64 - 1 - u for u in few])) == {UNKNOWN}
-    beside = [2**32, 2**64 - 1 - 2**32]
-    assert UNKNOWN not in noise(law, beside)
+    assert UNKNOWN not in noise(law, [2**32, 2**64 - 1 - 2**32])
 
 
 @each_law

@@ -110,8 +110,7 @@ def test_a_magnitude_is_the_number_of_thresholds_above(name: str, squared: str) 
 
 
 def test_signs_are_fair_bits_of_their_own() -> None:
-    law = RoundedGaussian(Fraction(100))
-    words = [2**62] * 4
+    law, words = RoundedGaussian(Fraction(100)), [2**62] * 4
     bits = Known(words, 1)
     bits._parts[1] = bytes([0, 1, 2, 255])
     plus, minus, again, below = draw_symmetric(4, law, bits).tolist()

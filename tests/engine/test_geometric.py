@@ -37,8 +37,7 @@ def power(noise_rate: NoiseRate, m: int) -> tuple[Fraction, Fraction]:
 
 def thresholds(noise_rate: NoiseRate) -> list[list[tuple[Fraction, Fraction]]]:
     """Independent enclosures of every threshold of every table, the first digit first."""
-    result = []
-    tables = digit_tables(noise_rate)
+    result, tables = [], digit_tables(noise_rate)
     for place, table in enumerate(tables):
         m = 256 ** (len(tables) - 1 - place)
         powers = [power(noise_rate, d * m) for d in range(1, len(table.high) + 1)]
@@ -52,8 +51,7 @@ def thresholds(noise_rate: NoiseRate) -> list[list[tuple[Fraction, Fraction]]]:
 @each_decay
 def test_every_word_of_every_table(noise_rate: NoiseRate) -> None:
     for table, exact in zip(digit_tables(noise_rate), thresholds(noise_rate), strict=True):
-        expected = np.zeros(1 << 16, dtype=np.int64)
-        crossed = set()
+        expected, crossed = np.zeros(1 << 16, dtype=np.int64), set()
         for low, high in exact:
             word = int(low * 2**16)
             assert low == high or word == int(high * 2**16)  # the oracle is fine enough
@@ -127,8 +125,7 @@ def test_the_digit_next_to_every_threshold(noise_rate: NoiseRate) -> None:
     for table in digit_tables(noise_rate):
         for d in {1, 2, len(table.high) // 2, len(table.high) - 1} & set(range(1, len(table.high))):
             end = int(table.high[-d]) << 64 | int(table.low[-d])
-            assert digit_of(table, end - 1) == d
-            assert digit_of(table, end + 64) == d - 1
+            assert (digit_of(table, end - 1), digit_of(table, end + 64)) == (d, d - 1)
             # Within the margin further digits are asked for, unless the word was decided.
             low, high = table.chance(d, 400).scaled(192)
             if table.values[end >> 112] == MARK and low >> 64 == high >> 64:
@@ -140,14 +137,12 @@ def test_the_digit_next_to_every_threshold(noise_rate: NoiseRate) -> None:
 
 def test_what_goes_beyond_the_table_is_continued() -> None:
     (table,) = digit_tables(NoiseRate(Fraction(1)))
-    count = len(table.high)
-    fine = np.zeros((2, 3), dtype=np.uint64)
+    count, fine = len(table.high), np.zeros((2, 3), dtype=np.uint64)
     fine[0] = [0, 1 << 63, 0]
     found = arrays_of._refined(fine, table, Rows())
     assert found.tolist() == [count, 0, count]
     # Round 1 continues both: by the whole table once more, and by 1 (V = 1/4 < 1/e).
     first = np.full((2, 40), 1 << 63, dtype=np.uint64)
     first[0, :2] = [0, 1 << 62]
-    second = np.full((2, 40), 1 << 62, dtype=np.uint64)
-    arrays_of._continue(found, table, Rows(first, second))
+    arrays_of._continue(found, table, Rows(first, np.full((2, 40), 1 << 62, dtype=np.uint64)))
     assert found.tolist() == [2 * count + 1, 0, count + 1]

@@ -83,13 +83,11 @@ def test_noise_without_a_bound_is_looked_at_more_closely(law: Law) -> None:
 
 def test_a_gap_next_to_a_grid_line_is_refined() -> None:
     # V = 1/8 and 1/4 (and a little more): E is 3 and 2 steps (and a little less).
-    slots = [1 << 125, 1 << 126]
-    public, draws = two(EXPONENTIAL, slots, gaps=True)
+    public, draws = two(EXPONENTIAL, [1 << 125, 1 << 126], gaps=True)
     # A little more V for the first is less E, so the gap falls below 1; for the second, above.
     below = run([0, 0], draws, public, Script(HALF, 0))
     above = run([0, 0], draws, public, Script(0, HALF))
-    assert below == Ranking((0,), (0,))
-    assert above == Ranking((0,), (1,))
+    assert (below, above) == (Ranking((0,), (0,)), Ranking((0,), (1,)))
 
 
 def worded(public: Plan, words: list[int], slots: list[int], tails: dict[int, int]) -> Draws:
@@ -107,8 +105,7 @@ def worded(public: Plan, words: list[int], slots: list[int], tails: dict[int, in
 @each_law
 def test_more_contenders_are_called_when_too_few_were(law: Law) -> None:
     public = plan(law, 1, NoiseRate(Fraction(1)), False)._replace(contenders=1)
-    draws = worded(public, [40000] * 4, [HALF], {})
-    steps = np.full(4, 3, dtype=np.uint64)
+    draws, steps = worded(public, [40000] * 4, [HALF], {}), np.full(4, 3, dtype=np.uint64)
     assert rankings.combine(steps, draws, public) is None
     (first,), _ = contenders(steps, draws, public, 1, ())
     # Round 1 lengthens the first one's slot and cannot exclude the others.  Round 2 adds one more
@@ -143,8 +140,7 @@ def test_an_endless_tail_is_a_contender_whatever_its_score(law: Law) -> None:
 @pytest.mark.parametrize("peel", PEELED.values(), ids=PEELED)
 def test_a_winner_stays_out_of_later_rounds_however_they_are_decided(peel, n: int) -> None:  # type: ignore[no-untyped-def]
     """Three candidates far ahead of all others, whose digits are equal in every round."""
-    steps = np.zeros(n, dtype=np.uint64)
-    ahead = [0, n // 2, n - 1]
+    steps, ahead = np.zeros(n, dtype=np.uint64), [0, n // 2, n - 1]
     steps[ahead] = 2**20
     orders = set()
     for seed in range(40):

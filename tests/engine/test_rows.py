@@ -28,8 +28,7 @@ def test_more_unclear_rows_than_there_is_room_for():
     n, rows = 3, 400
     public = batch_plan(EXPONENTIAL, n, NoiseRate(Fraction(1)))
     assert public.capacity < rows
-    words = np.full((n, rows), 3 << 60, dtype=np.uint64)
-    tape = Tape(3)
+    words, tape = np.full((n, rows), 3 << 60, dtype=np.uint64), Tape(3)
     more = np.empty((public.capacity, n), dtype=np.uint64)
     tape.fill(memoryview(more).cast("B"))
     winners = combine_rows(np.zeros((n, rows), dtype=np.uint64), words, more, public.ranking, tape)
@@ -93,7 +92,6 @@ def test_the_plan_of_a_batch(law, n: int, spread: int) -> None:
     clear = 2 * ERROR + public.ranking.loss
     assert public.capacity == rows_module._capacity(n, public.rows, clear)
     assert (public.ranking.k, public.ranking.ranked, public.ranking.spread) == (1, 1, spread)
-    assert (public.ranking.loss == one.loss) == (spread == 0)
-    assert public.ranking.precision == 80
+    assert (public.ranking.loss == one.loss, public.ranking.precision) == (spread == 0, 80)
     assert public.ranking.rate == rate(noise_rate, 80) != one.rate
     assert batch_plan(law, n, noise_rate) == batch_plan(law, n, noise_rate, 0)

@@ -37,8 +37,7 @@ def test_impossible_k_is_refused(n: int, k: int, gaps: bool) -> None:
 def test_many_are_ranked_whatever_the_blocks_are(
     top: Callable[..., Ranking], n: int, share: int
 ) -> None:
-    order = np.random.default_rng(n).permutation(n)
-    steps = np.empty(n, dtype=np.uint64)
+    order, steps = np.random.default_rng(n).permutation(n), np.empty(n, dtype=np.uint64)
     steps[order] = np.arange(n, dtype=np.uint64)[::-1]
     k = n // share
     # A step is worth 1000 nats, so the noise changes nothing.

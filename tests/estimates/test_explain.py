@@ -27,8 +27,7 @@ def exponential_winner(weights: list[mpmath.mpf]) -> list[mpmath.mpf]:
 
 def flips_winner(weights: list[mpmath.mpf]) -> list[mpmath.mpf]:
     """Every order of the candidates, the first whose coin accepts."""
-    law = [mpmath.mpf(0)] * len(weights)
-    top = max(weights)
+    law, top = [mpmath.mpf(0)] * len(weights), max(weights)
     for order in itertools.permutations(range(len(weights))):
         left = mpmath.mpf(1)
         for i in order:
@@ -84,8 +83,7 @@ def missed_in_one_shot(p: mpmath.mpf, good: int, bad: int) -> mpmath.mpf:
 )
 @pytest.mark.parametrize("mechanism", OFFERED)
 def test_the_expectation_is_that_of_the_law(mechanism, n, k, gap):
-    total = {"epsilon": Fraction(3, 2)}
-    gap = Fraction(gap)
+    total, gap = {"epsilon": Fraction(3, 2)}, Fraction(gap)
     ours = expected_error(
         n=n, k=k, gap=gap, **total, sensitivity=1, monotonic=True, mechanism=mechanism
     )

@@ -29,8 +29,7 @@ RATIOS = st.fractions(min_value=Fraction(1, 20), max_value=20, max_denominator=2
 def releases(draw) -> tuple[list[Fraction], list[Fraction], Fraction]:
     k = draw(st.integers(1, 7))
     measured = draw(st.lists(NUMBERS, min_size=k, max_size=k))
-    gaps = draw(st.lists(NUMBERS, min_size=k - 1, max_size=k - 1))
-    return measured, gaps, draw(RATIOS)
+    return measured, draw(st.lists(NUMBERS, min_size=k - 1, max_size=k - 1)), draw(RATIOS)
 
 
 # ---------------------------------------------------------------------------------- its properties

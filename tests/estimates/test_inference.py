@@ -121,8 +121,7 @@ def convolved(noise: str, t: mpf, threshold_rate: mpf, value_rate: mpf) -> mpf:
     """P(value's noise - threshold's noise > t) by an integral, both of mean 0."""
     survival, density = LAWS[noise]
     mean = 1 if noise == "exponential" else 0
-    start = -mean / threshold_rate
-    kink = -mean / value_rate - t
+    start, kink = -mean / threshold_rate, -mean / value_rate - t
 
     def integrand(y):
         own = survival(value_rate * (y + t) + mean)

@@ -26,8 +26,7 @@ def run(page: str) -> dict[str, object]:
 def test_the_page_runs(monkeypatch, capsys):
     """The draws are fresh ones; what is asserted fails with a probability below 1e-9."""
     monkeypatch.chdir(ROOT)
-    names = run(PAGE)
-    printed = capsys.readouterr().out.splitlines()
+    names, printed = run(PAGE), capsys.readouterr().out.splitlines()
     assert sum(line.startswith("film ") for line in printed) == 10
     counts, better = names["counts"], names["better"]
     assert all(type(value) is Fraction for value in better)
@@ -36,10 +35,8 @@ def test_the_page_runs(monkeypatch, capsys):
     assert 0 < names["p"] <= 1
     # Every number is in the ledger: two selections and two measurements.
     charged = [r.content for r in names["ledger"].records() if r.content["kind"] == "charged"]
-    assert len(charged) == 4
-    assert names["ledger"].balance("films").spent == {"epsilon": 2}
-    assert len(names["above"].indices) == 7
-    assert sum("at least" in line for line in printed) == 7
+    assert (len(charged), names["ledger"].balance("films").spent) == (4, {"epsilon": 2})
+    assert (len(names["above"].indices), sum("at least" in line for line in printed)) == (7, 7)
     last = int(names["seen"][-1])
     assert abs(names["value"] - last) < 1000
     assert last - 2000 < names["low"] < last + 1000

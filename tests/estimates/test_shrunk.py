@@ -79,8 +79,7 @@ def in_words(measured, gaps, rate, ratio, own) -> list[Fraction]:
     across = [means[mine] - overall if 0 < j < k else Fraction(0) for mine in safe]
 
     def weight(c, vector):
-        squares = sum(each * each for each in vector)
-        most = 1 / (1 + ratio)
+        squares, most = sum(each * each for each in vector), 1 / (1 + ratio)
         return (most if c else Fraction(0)) if not squares else min(most, c * variance / squares)
 
     first = [each if mine else Fraction(0) for each, mine in zip(within, safe, strict=True)]
@@ -166,8 +165,7 @@ def test_a_lone_clear_winner_keeps_its_measurement_and_the_others_are_a_list(rel
     rest = [gap / 1000 / public["rate"] for gap in gaps[1:]]
     gaps = [LONE / public["rate"], *rest]
     found = estimate_from_gaps(measured, gaps, **public)
-    assert found[0] == measured[0]
-    assert found[1:] == estimate_from_gaps(measured[1:], rest, **public)
+    assert (found[0], found[1:]) == (measured[0], estimate_from_gaps(measured[1:], rest, **public))
     short = estimate_from_gaps(measured, gaps[:-1], **public)
     assert short[0] == measured[0]
     assert short[1:] == estimate_from_gaps(measured[1:], rest[:-1], **public)

@@ -183,12 +183,10 @@ def test_data_text_plot_and_command(capsys):
         columns = plans.to_dict()
         assert columns["users"] == [plan.users for plan in plans.plans]
         command = [*line.split(), "--delta", "1e-7"]
-        assert main(command) == 0
-        assert capsys.readouterr().out == f"{plans}\n"
+        assert (main(command), capsys.readouterr().out) == (0, f"{plans}\n")
         assert main([*command, "--json"]) == 0
         told = json.loads(capsys.readouterr().out)
-        read = {n: [c if c is None else Fraction(c) for c in told[n]] for n in told}
-        assert read == columns
+        assert {n: [c if c is None else Fraction(c) for c in told[n]] for n in told} == columns
         for plan, row in zip(plans.plans, str(plans).splitlines()[2:-1], strict=True):
             assert str(plan.users) in row.split()
     assert list(keys.to_dict()) == [

@@ -37,8 +37,7 @@ def ranking(name: str, n: int, source: TapeSource) -> tuple[int, ...]:
     """An order of equal candidates: of all, or with gaps of all but the last."""
     rank = getattr(safeselect, name.partition(" ")[0])
     k = n if rank is safeselect.top_k else n - 1
-    found = rank([0] * n, k=k, epsilon=n, source=source, **CHANGE, **RANKINGS[name])
-    return tuple(found.indices)
+    return tuple(rank([0] * n, k=k, epsilon=n, source=source, **CHANGE, **RANKINGS[name]).indices)
 
 
 def replaced(known: bytes | bytearray, lane: int, place: int, word: int) -> bytes:
@@ -64,8 +63,7 @@ def test_a_word_moves_its_owner_and_nobody_else(name, n):
     source = TapeSource(seed=n)
     whole(name, n, source)
     known = tape(source.asked, n)
-    base = whole(name, n, TapeSource(known))
-    owned = []
+    base, owned = whole(name, n, TapeSource(known)), []
     for place in range(len(known) // 8):
         owners = set(range(n))
         for word in (SMALL_64, (1 << 64) - SMALL_64):
@@ -118,8 +116,7 @@ def test_a_query_has_noise_of_its_own_and_all_share_the_threshold(kind, noise):
         assert len(changed) <= 1
         queries += changed
     # In order, and all of them; the bytes of each are the same in number.
-    assert queries == sorted(queries)
-    assert set(queries) == set(range(5))
+    assert (queries, set(queries)) == (sorted(queries), set(range(5)))
 
 
 # ------------------------------------------------------------------------- unknown domains
@@ -132,11 +129,9 @@ def test_a_query_has_noise_of_its_own_and_all_share_the_threshold(kind, noise):
 def test_what_one_call_left_over_serves_no_other(name):
     """Two calls on one source: the second's bytes begin where the first's end, and none is kept."""
     source = TapeSource(seed=11)
-    first = ranking(name, 20, source)
-    size = source.asked
+    first, size = ranking(name, 20, source), source.asked
     second = ranking(name, 20, source)
-    assert source.asked == 2 * size
-    assert source.begun == 2
+    assert (source.asked, source.begun) == (2 * size, 2)
     known = tape(2 * size, 12)
     both = TapeSource(known)
     pair = ranking(name, 20, both), ranking(name, 20, both)

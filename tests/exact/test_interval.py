@@ -194,8 +194,7 @@ def test_scaled_integers_enclose(value, precision, bits):
     low, high = Interval.of(value, precision).scaled(bits)
     assert low <= value * 2**bits <= high
     exact_low, exact_high = Interval.of(value, precision).fractions()
-    assert low == math.floor(exact_low * 2**bits)
-    assert high == math.ceil(exact_high * 2**bits)
+    assert (low, high) == (math.floor(exact_low * 2**bits), math.ceil(exact_high * 2**bits))
 
 
 @given(
@@ -215,8 +214,7 @@ def test_roundings_of_rationals_are_the_nearest_on_their_side(value, significant
     # At most a hair beyond the nearest multiple: the enclosure is 2**-8 of a unit wide.
     assert up == math.ceil(value / unit) * unit or up - value <= unit * (1 + Fraction(1, 128))
     assert down == math.floor(value / unit) * unit or value - down <= unit * (1 + Fraction(1, 128))
-    assert (up / unit).denominator == 1
-    assert (down / unit).denominator == 1
+    assert ((up / unit).denominator, (down / unit).denominator) == (1, 1)
 
 
 def test_cancellation_is_overcome_by_more_precision():
@@ -275,5 +273,4 @@ def test_argmin_ends_whatever_the_objective(objective):
 @pytest.mark.parametrize("held", [Fraction(2, 3), Fraction(-5, 7)])
 def test_a_rational_operand_is_its_enclosure(op, number, held):
     enclosed, x = Interval.of(number, 60), Interval.of(held, 60)
-    assert op(number, x) == op(enclosed, x)
-    assert op(x, number) == op(x, enclosed)
+    assert (op(number, x), op(x, number)) == (op(enclosed, x), op(x, enclosed))

@@ -114,8 +114,7 @@ def test_no_number(name):
 
 
 def test_zero_only_where_it_is_allowed():
-    assert rational(0, "rho", zero=True) == 0
-    assert rational(-0.0, "rho", zero=True) == 0
+    assert (rational(0, "rho", zero=True), rational(-0.0, "rho", zero=True)) == (0, 0)
     assert "at least zero" in refused(rational, -1, "rho", zero=True)
 
 

@@ -88,8 +88,7 @@ INSTEAD |= {"range_": {"sensitivity"}}
 
 def changed(name: str, parameter: str, value: object) -> dict[str, Any]:
     """What is right for a function, but for one parameter."""
-    others = FUNCTIONS[name].items()
-    without = INSTEAD.get(parameter, set())
+    others, without = FUNCTIONS[name].items(), INSTEAD.get(parameter, set())
     return {**{each: right for each, right in others if each not in without}, parameter: value}
 
 

@@ -76,8 +76,7 @@ def test_counts(counts, labels, size):
 @pytest.mark.parametrize("kind", [safeselect.SparseVector, safeselect.AdaptiveSparseVector])
 def test_sessions(kind, values):
     """A value that is read is answered; the first one that is refused ends the session."""
-    session = kind(threshold=3, k=2, epsilon=1, sensitivity=1, grid="1/2")
-    ended = False
+    session, ended = kind(threshold=3, k=2, epsilon=1, sensitivity=1, grid="1/2"), False
     for value in values:
         left = session.remaining
         try:

@@ -55,8 +55,7 @@ def test_two_of_three_open_a_scope_and_raise_a_budget(tmp_path: Path) -> None:
     again = Ledger.open(path)
     assert again.scopes() == ledger.scopes() == ledger.check().scopes
     assert again.balance("a").budget == Budget(**TERMS, **CEILING).at("epsilon", Fraction(2))
-    assert again.balance("a").budget.caps == {"epsilon": 2}
-    assert again.balance("c").max_refusals == 7
+    assert (again.balance("a").budget.caps, again.balance("c").max_refusals) == ({"epsilon": 2}, 7)
 
 
 def test_a_scope_that_closed_is_reopened_by_approvers(tmp_path: Path) -> None:
@@ -109,8 +108,7 @@ def test_an_approval_is_used_once_and_for_the_state_that_was_seen() -> None:
     for stale, by in ((first, signed(first, ANN, BEN)), (second, approvals)):
         with pytest.raises(ParameterError, match="changed since it was made; make a new proposal"):
             ledger.enact(stale, by)
-    other = guarded(":memory:")
-    foreign = other.propose.scope("c", MORE)
+    foreign = guarded(":memory:").propose.scope("c", MORE)
     with pytest.raises(ParameterError, match="is for another ledger"):
         ledger.enact(foreign, signed(foreign, ANN, BEN))
 
@@ -195,8 +193,7 @@ def test_every_form_of_budget_is_raised_to_its_ceiling_and_no_further(
     fresh = Budget(**TERMS, **{**budget, limit: to, **own})
     assert (after.budget.terms, after.budget.caps) == (fresh.terms, fresh.caps)
     assert ledger.check().scopes["a"] == after
-    assert after.budget.ceiling == before.budget.ceiling
-    assert after.spent == before.spent
+    assert (after.budget.ceiling, after.spent) == (before.budget.ceiling, before.spent)
     assert [n for n, cap in after.budget.caps.items() if cap > before.budget.caps[n]] == grow
     assert all(after.left[name] > before.left[name] for name in grow)
     scope(ledger).pay(pure())

@@ -54,8 +54,7 @@ def limit(path: Path) -> dict[str, Any]:
 def again(path: Path) -> dict[str, Any]:
     """A charge that begins from nothing."""
     records = records_of(path)
-    charge = next(each for each in records if each["kind"] == "charged")
-    return {**charge, "nonce": "ab" * 16}
+    return {**next(each for each in records if each["kind"] == "charged"), "nonce": "ab" * 16}
 
 
 STATED: dict[str, Callable[[Path], dict[str, Any]]] = {"a limit": limit, "a charge": again}
@@ -115,8 +114,7 @@ def test_an_older_line_signed_by_nobody_is_found_by_the_check_and_before_a_charg
     path = tmp_path / "budget.ledger"
     ledger = spent_and_closed(path, None, FORMS["signed"])
     lines = path.read_bytes().splitlines(keepends=True)
-    signed = json.loads(lines[3])["signature"]
-    lines[3] = lines[3].replace(signed.encode(), b"00" * 64)
+    lines[3] = lines[3].replace(json.loads(lines[3])["signature"].encode(), b"00" * 64)
     path.write_bytes(b"".join(lines))
     opened = Ledger.open(path, signer=SIGNER)
     assert opened.balance("a").spent == {"epsilon": 1}
@@ -162,6 +160,5 @@ def test_what_is_kept_in_memory_grows_with_charges_and_requests_alone(tmp_path: 
         (there.asked(f"request {n}") if n < 10 else there).pay(pure()).aborted("error")
     there.pay(pure())
     known = Ledger.open(path)._book.state(lambda checker: checker)
-    assert len(known.nonces) == 31
-    assert len(known.requests) == 10
+    assert (len(known.nonces), len(known.requests)) == (31, 10)
     assert known.pending == {"62"}

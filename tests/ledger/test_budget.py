@@ -329,8 +329,7 @@ def test_long_prices_are_rounded_up() -> None:
 
 
 def test_long_sums_are_rounded_up() -> None:
-    odd = Fraction(1, 2**1024 + 1)
-    unit = Fraction(1, 2**1024)
+    odd, unit = Fraction(1, 2**1024 + 1), Fraction(1, 2**1024)
     assert add({"epsilon": Fraction(1)}, {"epsilon": odd}) == {"epsilon": 1 + unit}
     assert add({"epsilon": Fraction(0)}, {"epsilon": unit}) == {"epsilon": unit}
 
@@ -351,8 +350,7 @@ def test_a_price_is_refused_only_below_what_the_release_surely_costs() -> None:
     assert budget.understated(TERMS, {**cost, "epsilon": Fraction(1, 11)}, guarantee) == ["epsilon"]
     assert not budget.understated(TERMS, {**cost, "epsilon": Fraction(0), "not_pure": 1}, guarantee)
     assert budget.understated(TERMS, {"epsilon": Fraction(1)}, guarantee) == sorted(TERMS.names)
-    gaussian = priced(TERMS, ((GaussianDP(Fraction(1, 100)), 1),))
-    wrong = {**gaussian, "not_pure": Fraction(0)}
+    wrong = {**priced(TERMS, ((GaussianDP(Fraction(1, 100)), 1),)), "not_pure": Fraction(0)}
     assert budget.understated(TERMS, wrong, GaussianDP(Fraction(1, 100))) == ["not_pure"]
     own = priced(TERMS, view([("own", "1e-8", 1)]))
     assert budget.understated(TERMS, {**own, "own_delta": Fraction(0)}, KINDS["own"]("1e-8"))
@@ -367,8 +365,7 @@ def test_a_cap_is_refused_only_above_what_the_terms_allow() -> None:
         assert budget.overstated(TERMS, wrong) == [name]
     assert budget.overstated(TERMS, {**stated, "moment_4": Fraction(1)}) == ["moment_4"]
     for name in ("epsilon", "not_pure", "own_delta"):
-        missing = {n: c for n, c in stated.items() if n != name}
-        assert budget.overstated(TERMS, missing) == [name]
+        assert budget.overstated(TERMS, {n: c for n, c in stated.items() if n != name}) == [name]
     # A moment may be missing, which closes its way; a cap of 0 would divide by 0.
     assert not budget.overstated(TERMS, {n: c for n, c in stated.items() if n != "moment_2"})
     assert budget.overstated(TERMS, {**stated, "moment_2": Fraction(0)}) == ["moment_2"]

@@ -20,8 +20,7 @@ pytestmark = pytest.mark.claim("C8")
 @pytest.mark.parametrize("seed", range(6))
 def test_sessions_and_releases_in_any_order_never_exceed_a_scope(seed: int) -> None:
     """On a ledger: a session is charged once, when it opens, and answers whatever happens."""
-    rng = random.Random(seed)
-    ledger = new(":memory:", epsilon=1, delta="1e-6")
+    rng, ledger = random.Random(seed), new(":memory:", epsilon=1, delta="1e-6")
     there, opened = scope(ledger), list[Any]()
     terms = ledger.balance("a").budget.terms
     total, refused = dict.fromkeys(terms.names, Fraction(0)), 0

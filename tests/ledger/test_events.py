@@ -43,13 +43,10 @@ def last(ledger: Ledger) -> dict[str, Any]:
 
 
 def test_a_release_of_another_library_is_charged_and_recorded_as_asserted() -> None:
-    ledger = new(":memory:", epsilon=1)
-    told = {"bounds": "0..100", "scale": "10"}
+    ledger, told = new(":memory:", epsilon=1), {"bounds": "0..100", "scale": "10"}
     with scope(ledger).charge(PureDP("1/10"), mechanism=SUM, parameters=told) as pending:
-        charged = last(ledger)
-        receipt = pending.released("1234")
-    assert charged["kind"] == "charged"
-    assert charged["mechanism"] == SUM
+        charged, receipt = last(ledger), pending.released("1234")
+    assert (charged["kind"], charged["mechanism"]) == ("charged", SUM)
     assert charged["parameters"] == told
     assert charged["source"] == {
         "name": "external", "production": "asserted", "health": "not tested"
@@ -212,8 +209,7 @@ def test_a_hook_is_told_of_charges_refusals_and_outcomes(tmp_path: Path) -> None
     assert all(isinstance(each.seconds, Fraction) and each.seconds > 0 for each in log.events)
     again = Log()
     opened = Ledger.open(tmp_path / "l", on_event=again)
-    pending = scope(opened).asked("s").pay(pure())
-    opened.finish(pending.charge, b"s" * 32, "x")
+    opened.finish(scope(opened).asked("s").pay(pure()).charge, b"s" * 32, "x")
     assert again.kinds == ["charged", "released"]
     assert (again.events[1].scopes, again.events[1].mechanism) == (("a",), "")
     assert log.kinds == told  # each ledger has its own
@@ -224,8 +220,7 @@ def charges(ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def test_a_session_that_is_settled_and_a_busy_ledger_are_told(tmp_path: Path) -> None:
-    log = Log()
-    store = FileStore(tmp_path / "l", wait=0)
+    log, store = Log(), FileStore(tmp_path / "l", wait=0)
     ledger = Ledger.create(store, {"a": Budget(**TERMS, epsilon=1, delta="1e-6")}, on_event=log)
     safeselect.PayWhatYouGet(
         outcomes=4, queries=2, epsilon="1/9", delta="1e-9", ledger=scope(ledger)

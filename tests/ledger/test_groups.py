@@ -100,8 +100,7 @@ def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
 def test_what_waits_is_written_at_once_and_each_is_answered(held: Held) -> None:
     ledger = Ledger(held.book)
     there = scope(ledger)
-    pending = there.pay(pure("1/10"))
-    twin = pure("1/100")
+    pending, twin = there.pay(pure("1/10")), pure("1/100")
     found = held.run(
         lambda: there.pay(pure("1/10")).charge,
         lambda: there.pay(pure("9/10")),
@@ -133,8 +132,7 @@ def test_what_shares_a_nonce_a_request_or_a_charge_is_judged_after_the_first(hel
 def test_refusals_of_a_group_close_a_scope_for_those_after_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    budgets = {"a": Budget(**TERMS, epsilon=1)}
-    ledger = Ledger.create(tmp_path / "l", budgets, max_refusals=2)
+    ledger = Ledger.create(tmp_path / "l", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=2)
     held, there = Held(ledger, monkeypatch), scope(ledger)
     pending = [there.pay(pure("1/10")) for _ in range(3)]
     found = held.run(
@@ -142,8 +140,7 @@ def test_refusals_of_a_group_close_a_scope_for_those_after_them(
         lambda: pending[2].released("x"),
         lambda: there.pay(pure("1/10")),
     )
-    assert held.writes == 1
-    assert found[:2] == [None, None]
+    assert (held.writes, found[:2]) == (1, [None, None])
     assert all(isinstance(each, BudgetError) and "closed" in str(each) for each in found[2:])
     assert ledger.check().scopes["a"].refusals == 2
 
@@ -168,8 +165,7 @@ def test_a_group_that_was_written_is_not_written_again(
     interrupts = [KeyboardInterrupt()]
 
     def interrupted(store: FileStore, work: Callable[[Any], Any]) -> Any:
-        is_first = bool(held.expected)
-        done = write(store, work)
+        is_first, done = bool(held.expected), write(store, work)
         if interrupts and not is_first:
             raise interrupts.pop()
         return done
@@ -229,6 +225,5 @@ def test_a_key_or_a_scope_is_written_alone(tmp_path: Path, monkeypatch: pytest.M
         lambda: there.pay(pure("1/100")).charge,
     )
     assert not [each for each in found if isinstance(each, BaseException)]
-    assert held.writes == 4
-    assert sorted(kinds(ledger)[3:]) == ["charged", "charged", "key", "scope"]
+    assert (held.writes, sorted(kinds(ledger)[3:])) == (4, ["charged", "charged", "key", "scope"])
     assert ledger.check(public_keys=[keys[0].public_key]).count == 7

@@ -68,8 +68,7 @@ def test_whoever_knows_one_key_verifies_all_records(tmp_path: Path) -> None:
     ledger = rotated(path)
     assert [(n, k) for n, k in enumerate(kinds(ledger)) if k == "key"] == [(4, "key"), (7, "key")]
     for key in (OLD, NEW, LATE):
-        again = Ledger.open(path, public_keys=[public(key)])
-        checker = again.check()
+        checker = Ledger.open(path, public_keys=[public(key)]).check()
         assert checker.signer == key_of(LATE)
         assert checker.keys.used == [each.public_key.hex() for each in (OLD, NEW, LATE)]
     spend(Ledger.open(path, signer=LATE))
@@ -112,8 +111,7 @@ def test_a_process_with_the_old_key_charges_no_more(tmp_path: Path) -> None:
 def test_only_the_old_key_or_approvers_hand_over(tmp_path: Path) -> None:
     path = tmp_path / "l"
     ledger, without = made(path), made(tmp_path / "m", approvers=False)
-    head = ledger.head
-    lost = Ledger.open(path)
+    head, lost = ledger.head, Ledger.open(path)
     proposal = proposed(lost, NEW)
     assert proposal.content["replaces"] == OLD.public_key.hex()
     for approvals, said in (
@@ -275,12 +273,10 @@ def test_forged_records_of_keys(
     rechained(path, place, lambda record: None, keys)
     pins = [public(pinned)] if pinned else []
     Ledger.open(path, public_keys=pins).check()
-    honest = keys[:place]
-    rechained(path, place, change, honest + [after or EVE] * (7 - place))
+    rechained(path, place, change, keys[:place] + [after or EVE] * (7 - place))
     if after is None:
         lines = path.read_bytes().splitlines(keepends=True)
-        signature = json.loads(lines[place])["signature"]
-        lines[place] = lines[place].replace(signature.encode(), b"")
+        lines[place] = lines[place].replace(json.loads(lines[place])["signature"].encode(), b"")
         path.write_bytes(b"".join(lines))
     for look in (
         lambda: Ledger.open(path, public_keys=pins),
@@ -293,8 +289,7 @@ def test_forged_records_of_keys(
 def test_a_first_record_that_only_states_the_pinned_key_names_no_approvers(tmp_path: Path) -> None:
     """The forger's own approvers "replace" the pinned key, which signed nothing, by his."""
     path = tmp_path / "l"
-    people = [public(CID)]
-    ledger = Ledger.create(path, BUDGETS, signer=EVE, approvers=people)
+    ledger = Ledger.create(path, BUDGETS, signer=EVE, approvers=[public(CID)])
     spend(ledger)
     ledger.rotate(LATE)
     spend(ledger)

@@ -43,8 +43,7 @@ def test_ten_charges_of_a_tenth_fit_in_one_and_no_more(place: Any) -> None:
         {"epsilon": Fraction(1, 10**6)},
         {"epsilon": 0},
     )
-    assert ledger.head == before
-    assert ledger.balance("a").spent == {"epsilon": 1}
+    assert (ledger.head, ledger.balance("a").spent) == (before, {"epsilon": 1})
     assert ledger.balance("a").left == {"epsilon": 0}
 
 

@@ -21,8 +21,7 @@ def test_an_answer_that_another_process_released_is_made_durable_before_it_is_to
 ) -> None:
     """Its line may have a writer that died before it was on the disk."""
     path, kept = tmp_path / "l", []
-    ledger = new(path)
-    other = Ledger.open(path)
+    ledger, other = new(path), Ledger.open(path)
 
     def finished(request: str, charge: int, salt: bytes, output: str) -> None:
         kept.append(other.finish(charge, salt, output))

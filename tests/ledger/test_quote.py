@@ -74,8 +74,7 @@ def test_nothing_is_asked_of_a_device() -> None:
 
     source = CallbackSource(device, exclusive=True)
     there = scope(new(":memory:", **MILLIONTH))
-    assert there.fits(lambda there: call(there, source=source)) == 93
-    assert asked == []
+    assert (there.fits(lambda there: call(there, source=source)), asked) == (93, [])
     with pytest.raises(ScoreError):
         safeselect.top_k(["x"], k=1, epsilon="1/10", sensitivity=1, ledger=there, source=source)
     assert asked
@@ -119,8 +118,7 @@ def test_what_was_released_and_its_call_fit_equally_often_as_are_granted(
     """A release, an instance of a session, and the call that would make it."""
     ledger = new(":memory:", **terms)
     balance, there = ledger.balance("a"), scope(ledger)
-    made = ask(None)
-    times = balance.fits(ask)
+    made, times = ask(None), balance.fits(ask)
     assert times is not None
     assert balance.fits(made) == times > 0
     asked = quoted(ask, "person", "add_remove")

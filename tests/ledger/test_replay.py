@@ -37,11 +37,9 @@ def is_refused(path: Path, said: str) -> None:
 
 def test_a_total_that_somebody_reset_is_refused_before_the_next_charge(tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
-    ledger = new(path, epsilon=1)
-    running = scope(ledger)
+    running = scope(new(path, epsilon=1))
     running.pay(pure("1/2"))
-    other = scope(Ledger.open(path))
-    other.pay(pure())
+    scope(Ledger.open(path)).pay(pure())
     forge(path, reset)
     is_refused(path, "record 3 states a total that is not the sum")
     with pytest.raises(LedgerDamaged, match="record 3 states a total that is not the sum"):
@@ -50,8 +48,7 @@ def test_a_total_that_somebody_reset_is_refused_before_the_next_charge(tmp_path:
 
 def test_nothing_is_written_that_a_reader_would_refuse(tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
-    there = scope(new(path, epsilon=1))
-    before = path.read_bytes()
+    there, before = scope(new(path, epsilon=1)), path.read_bytes()
     for wrong in (
         {"mechanism": "two\nlines"},
         {"source": ("\u202e", "yes", "passed")},
@@ -124,8 +121,7 @@ def test_how_many_refusals_a_scope_bears_is_a_count(wrong: Any) -> None:
 
 def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
-    budgets = dict.fromkeys("ad", Budget(**TERMS, epsilon=9))
-    ledger = Ledger.create(path, budgets, max_refusals=1)
+    ledger = Ledger.create(path, dict.fromkeys("ad", Budget(**TERMS, epsilon=9)), max_refusals=1)
     there = scope(ledger)
     open_, refused = (there & scope(ledger, "d")).pay(pure()), there.pay(pure())
     refused.aborted("input")

@@ -47,8 +47,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
 
 
 def test_the_same_question_again_is_told_and_not_charged(ledger: Ledger) -> None:
-    first = select(scope(ledger).asked(ID))
-    head = ledger.head
+    first, head = select(scope(ledger).asked(ID)), ledger.head
     with pytest.raises(RepeatedRequest, match="in record 2, which was released; nothing") as caught:
         select(scope(ledger).asked(ID))
     assert (caught.value.record, caught.value.outcome, caught.value.scope) == (2, "released", "a")
@@ -148,8 +147,7 @@ def test_a_refusal_for_lack_of_budget_leaves_the_identity_free(ledger: Ledger) -
 
 
 def test_a_repeated_request_is_told_where_nothing_is_left() -> None:
-    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1)
-    there = scope(ledger)
+    there = scope(Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1))
     select(there.asked(ID), epsilon="1/2")
     select(there, epsilon="1/2")
     with pytest.raises(RepeatedRequest, match="which was released"):
@@ -263,8 +261,7 @@ def test_a_released_line_that_is_not_on_the_disk_yet_is_made_durable_before_it_i
 ) -> None:
     """Its writer was killed after the write and before the sync; then the power may fail."""
     path = tmp_path / "l"
-    ledger = new(path, epsilon=1)
-    there, other = scope(ledger), Ledger.open(path)
+    there, other = scope(new(path, epsilon=1)), Ledger.open(path)
     box = Box()
 
     def dies() -> None:

@@ -86,13 +86,11 @@ def test_what_follows_the_last_good_line_is_moved(
     ):
         Ledger.open(path)
     kept = repair(path)
-    assert kept.read_bytes() == bad
-    assert kept.stat().st_mode & 0o777 == 0o600
+    assert (kept.read_bytes(), kept.stat().st_mode & 0o777) == (bad, 0o600)
     assert path.read_bytes().startswith(good)
     ledger = Ledger.open(path)
     *_, record = ledger.records()
-    assert record.content["kind"] == "torn"
-    assert record.content["length"] == str(len(bad))
+    assert (record.content["kind"], record.content["length"]) == ("torn", str(len(bad)))
     assert record.content["sha256"] == hashlib.sha256(bad).hexdigest()
     assert ledger.check().count == good.count(b"\n") + 1
     if place > 1:
@@ -138,8 +136,7 @@ def test_what_is_known_elsewhere_is_never_moved(tmp_path: Path, by: str) -> None
         silent.fail = OSError()
         with pytest.raises(LedgerError, match="failed with OSError"):
             repair(path, witness=silent)
-    assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["l"]
+    assert (path.read_bytes(), os.listdir(tmp_path)) == (before, ["l"])
     repair(path, **known(head_at(lines, 4)))
     assert kinds(Ledger.open(path))[-1] == "torn"
 
@@ -195,8 +192,7 @@ def test_what_was_set_aside_is_no_damage(tmp_path: Path, later: str) -> None:
         repair(path, signer=SIGNER)
     kept = {"nothing": 11, "damage": 10}.get(later, 9)
     after = path.read_bytes().splitlines(keepends=True)
-    assert after[:kept] == lines[:kept]
-    assert len(after) == kept + (later != "nothing")
+    assert (after[:kept], len(after)) == (lines[:kept], kept + (later != "nothing"))
     assert len(Ledger.open(path, signer=SIGNER).check().aside) == 2
 
 
@@ -214,8 +210,7 @@ def test_a_repair_that_dies_loses_nothing(tmp_path: Path, call: str) -> None:
         path.chmod(0o600)
 
         def work(number: int = number) -> None:
-            calls = []
-            plain = getattr(os, call, None)
+            calls, plain = [], getattr(os, call, None)
 
             def dying(*arguments: Any) -> Any:
                 calls.append(call)
@@ -258,8 +253,7 @@ def test_the_command_repairs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def copies(tmp_path: Path, keep: int = 4, signer: Any = None) -> tuple[Path, list[bytes], str]:
     """An older copy of a ledger of 8 records, all its lines, and its head."""
     path = tmp_path / "l"
-    lines = made(path, signer)
-    old = tmp_path / "old"
+    lines, old = made(path, signer), tmp_path / "old"
     old.touch(0o600)
     old.write_bytes(b"".join(lines[:keep]))
     return old, lines, head_at(lines, 7)

@@ -61,8 +61,7 @@ def test_one_line_charges_all(place: str, tmp_path: Path) -> None:
 def test_all_or_none() -> None:
     """The one that does not allow it may be first, in the middle or last."""
     for order in (("data", "analyst"), ("analyst", "data"), ("data", "analyst", "month")):
-        ledger = three()
-        joined = None
+        ledger, joined = three(), None
         for each in named(ledger, *order):
             joined = each if joined is None else joined & each
         assert joined is not None

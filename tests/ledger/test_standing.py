@@ -132,8 +132,7 @@ def test_a_refusal_under_a_held_lock_reads_as_an_answer_would(path: Path) -> Non
 
 @pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
 def test_before_the_charge_nothing_is_charged_and_the_lock_is_named(path: Path, kind: int) -> None:
-    there = impatient(path)
-    before = path.read_bytes()
+    there, before = impatient(path), path.read_bytes()
     with held(path, kind), pytest.raises(LedgerBusy, match="nothing was charged, so try again"):
         select(there)
     assert path.read_bytes() == before
@@ -210,8 +209,7 @@ def test_a_scope_that_closes_after_the_outbox_has_the_answer_keeps_it(tmp_path: 
 
 def test_an_outcome_has_a_deadline_of_its_own(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scope_module, "OUTCOME_WAIT", 20)
-    pending = impatient(path).pay(pure())
-    holding = Holding(path)
+    pending, holding = impatient(path).pay(pure()), Holding(path)
     holding()
     threading.Timer(0.3, holding.file.close).start()
     pending.released("x", b"s" * 32)

@@ -30,10 +30,8 @@ def test_a_factor_a_little_above_a_multiple_is_rounded_up_to_the_next(
     halvings: int, bits: int
 ) -> None:
     """Rounding it down would make a step cost more than epsilon; some hundred digits tell."""
-    below = log_2(halvings, bits)
-    at = Fraction(1, 2**halvings)
-    assert factor(below) == at + UNIT
-    assert factor(below + Fraction(1, 2**bits)) == at
+    below, at = log_2(halvings, bits), Fraction(1, 2**halvings)
+    assert (factor(below), factor(below + Fraction(1, 2**bits))) == (at + UNIT, at)
 
 
 def test_a_factor_of_no_digits_is_one_unit() -> None:

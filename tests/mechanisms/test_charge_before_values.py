@@ -161,8 +161,7 @@ def test_no_warning_of_numpy_tells_of_a_value(call: Any, grid: Any, charged: boo
             with warnings.catch_warnings(record=True) as seen, np.errstate(all=told):
                 warnings.simplefilter("always")
                 end = ended(call, scores, grid=grid, ledger=there, **COST)
-            assert [str(each.message) for each in seen] == []
-            assert ends.setdefault(name, end) == end
+            assert ([str(each.message) for each in seen], ends.setdefault(name, end)) == ([], end)
     assert ends["whole"] is None
     assert len({ends[name] for name in FLOATS if "quiet" in name or "signal" in name}) == 1
     assert not charged or len({*ends.values()} - {None}) == 1
@@ -255,8 +254,7 @@ FOREIGN = {
 )
 def test_no_code_of_a_foreign_container_is_run(name, call):
     kind = FOREIGN[name]
-    scores = kind.__new__(kind)
-    ledger = new(":memory:")
+    scores, ledger = kind.__new__(kind), new(":memory:")
     before = ledger.head
     for options in ({}, {"ledger": scope(ledger)}):
         with pytest.raises(ScoreError, match="Hostile"):

@@ -67,8 +67,7 @@ def test_what_is_refused(k: int, mechanism: Any, reason: str) -> None:
 
 
 def test_the_charge_comes_before_the_counts() -> None:
-    made = new(":memory:", epsilon=9, delta="1/10")
-    seen = []
+    made, seen = new(":memory:", epsilon=9, delta="1/10"), []
 
     def read() -> Any:
         seen.append(made.check().scopes["a"].spent["epsilon"])

@@ -115,11 +115,9 @@ def test_a_pre_threshold_is_never_undercut() -> None:
 def test_answers_follow_from_the_words() -> None:
     """Each method draws one word for each key, and keeps where U < p_n."""
     root = Fraction(int(isqrt(mpz(999_999 * 10**94))), 10**50)  # what two keys leave of 1 - 1e-6
-    table = keep_table(Fraction(1, 2), 1 - root, with_counts=True)
-    source = TapeSource()
+    table, source = keep_table(Fraction(1, 2), 1 - root, with_counts=True), TapeSource()
     strategy = partition_strategy(**TWO, with_counts=True, source=source)
-    assert source.asked == 32
-    assert strategy.terms.table.certain == table.certain
+    assert (source.asked, strategy.terms.table.certain) == (32, table.certain)
     strategy.should_keep(0)
     word = source.asked - 32  # Bits asks for 256 bytes, or for a word: a public size
     strategy.should_keep(10**9)
@@ -137,8 +135,7 @@ def test_answers_follow_from_the_words() -> None:
 
 def test_keyed_answers_belong_to_the_key_and_the_seed() -> None:
     one, other = partition_strategy(**TWO), partition_strategy(**TWO)
-    table = one.terms.table
-    keys = [*range(300), *map(str, range(300))]
+    table, keys = one.terms.table, [*range(300), *map(str, range(300))]
     ours = [one.keep_keyed(key, table.centre) for key in keys]
     assert ours == [one.keep_keyed(key, table.centre) for key in keys]
     assert ours != [other.keep_keyed(key, table.centre) for key in keys]
@@ -165,8 +162,7 @@ def test_nothing_but_a_pickle_of_the_whole_shows_the_seed() -> None:
     for held in made:
         seed = held._seed
         assert isinstance(held, PartitionStrategy)
-        assert len(seed) == 32
-        assert held.release == strategy.release
+        assert (len(seed), held.release) == (32, strategy.release)
         for n in range(60):
             assert held.noisy_count_keyed(f"{n}", n) == strategy.noisy_count_keyed(f"{n}", n)
         assert held.should_keep(10**6)

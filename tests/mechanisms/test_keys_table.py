@@ -63,8 +63,7 @@ def test_a_row_is_the_closed_form_rounded_down(
     table = keep_table(epsilon, delta, with_counts=with_counts)
     with mpmath.workprec(table.bits + 300):
         for users in range(table.certain + 3):
-            exact = closed_form(epsilon, delta, users)
-            chance = table.chance(users)
+            exact, chance = closed_form(epsilon, delta, users), table.chance(users)
             row = mpmath.mpf(chance.numerator) / chance.denominator
             assert row <= exact
             assert exact - row <= exact * mpmath.mpf(2) ** -115

@@ -31,8 +31,7 @@ LABELLED: dict[str, Any] = {
 @pytest.mark.parametrize("kind", LABELLED)
 def test_a_labelled_column_releases_its_labels_and_no_positions(kind: str) -> None:
     scores = LABELLED[kind]
-    one = permute_and_flip(scores, **SURE)
-    best = top_k(scores, k=2, **SURE)
+    one, best = permute_and_flip(scores, **SURE), top_k(scores, k=2, **SURE)
     some = top_k(scores, k=2, mechanism="laplace", epsilon="0.2", delta="0.05", sensitivity=1)
     above = top_k_above(scores, k=2, threshold=5, **SURE)
     rows = select_many([scores, scores], k=2, **SURE)
@@ -86,8 +85,7 @@ def test_a_missing_row_does_not_show_in_the_labels_of_the_others(count: str) -> 
     released = set()
     for column in (pd.Series([3] * 90 + [1] * 5), pd.Series([3] * 90 + [1] * 5 + [None])):
         scores = COUNTED[count](column)
-        chosen = permute_and_flip(scores, **SURE)
-        listed = top_k(scores, k=2, **SURE)
+        chosen, listed = permute_and_flip(scores, **SURE), top_k(scores, k=2, **SURE)
         measured = safeselect.measure(scores, epsilon=10_000, sensitivity_l1=2)
         rows = select_many([scores, scores], **SURE)
         assert [type(label) for label in (*listed.labels, chosen.label)] == [int] * 3

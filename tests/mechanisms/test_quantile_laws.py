@@ -35,8 +35,7 @@ def test_published_probabilities_of_a_grid_of_all_integers(inputs, output):
     share = Fraction(inputs["quantile"])
     rate = Fraction(inputs["epsilon"]) / _range(share, False)
     first, data = inputs["lowest"], sorted(inputs["data"])
-    part = whole(data, first, inputs["highest"])
-    by_class = [Fraction(0)] * len(output)
+    part, by_class = whole(data, first, inputs["highest"]), [Fraction(0)] * len(output)
     for start, after, chance in run_law(part, Law(share, rate, "below")):
         by_class[sum(x - first < start for x in data)] += (after - start) * chance
     assert all(near(p, Fraction(q), 25) for p, q in zip(by_class, output, strict=True))

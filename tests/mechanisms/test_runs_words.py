@@ -203,8 +203,7 @@ def frames(trace: TracebackType | None) -> list[FrameType]:
 def check_empty(error: BaseException) -> None:
     """Nothing hangs at the error but frames of the call, and none of them knows what a run said."""
     assert error.__cause__ is error.__context__ is None
-    assert vars(error) == {}
-    assert found_in(everything_of(error)) == []
+    assert (vars(error), found_in(everything_of(error))) == ({}, [])
     names = [frame.f_code.co_qualname for frame in frames(error.__traceback__)]
     assert names[0] == "ended"
     assert names[-2] in ("best_of", "first_above")
@@ -293,5 +292,4 @@ def test_the_text_of_an_output_is_written_without_words_of_its_class(
     error = ended("best_of", lambda inner: (1, Output()), scope(made))
     assert type(error) is kind
     check_empty(error)
-    last = [record.content for record in made.records()][-1]
-    assert last["kind"] == "aborted"
+    assert [record.content for record in made.records()][-1]["kind"] == "aborted"

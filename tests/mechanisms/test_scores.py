@@ -62,8 +62,7 @@ def test_the_callers_array_is_never_touched_and_later_writes_change_nothing():
         (np.array([5.0, 7.0, 3.0]), {"grid": "0.5"}),
         (np.array([5, 7, 3], dtype=object), {}),
     ):
-        before = array.copy()
-        steps = read(array, **options)
+        before, steps = array.copy(), read(array, **options)
         assert not np.shares_memory(steps, array)
         assert (array == before).all()
         kept = steps.tolist()

@@ -57,13 +57,10 @@ def test_sure_winners_of_many():
     scores = np.zeros((4, 5), dtype=np.int64)
     scores[np.arange(4), [3, 0, 4, 1]] = 10**9
     result = select_many(scores, epsilon=4, sensitivity=1, labels=list("abcde"))
-    assert result.indices.tolist() == [3, 0, 4, 1]
-    assert result.labels == list("daeb")
+    assert (result.indices.tolist(), result.labels) == ([3, 0, 4, 1], list("daeb"))
     lowest = select_many(-scores, epsilon=4, sensitivity=1, minimize=True)
     assert lowest.indices.tolist() == [3, 0, 4, 1]
-    ordered = np.array([[0, 10**8, 10**9]] * 2)
-    both = select_many(ordered, k=3, epsilon=6, range_=1)
+    both = select_many(np.array([[0, 10**8, 10**9]] * 2), k=3, epsilon=6, range_=1)
     assert both.indices.tolist() == [[2, 1, 0]] * 2
     content = json.loads(both.to_json())
-    assert content["indices"] == [["2", "1", "0"]] * 2
-    assert content["schema"] == "safeselect.batch/1"
+    assert (content["indices"], content["schema"]) == ([["2", "1", "0"]] * 2, "safeselect.batch/1")

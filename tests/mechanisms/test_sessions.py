@@ -48,8 +48,7 @@ class Toy:
         self.number, self.precision = number, 0
 
     def bounds(self, precision: int, denominator: int) -> tuple[int, int]:
-        known = floor(self.number * 2**self.precision)
-        shift = precision - self.precision
+        known, shift = floor(self.number * 2**self.precision), precision - self.precision
         return known * denominator << shift, (known + 1) * denominator << shift
 
     def refine(self, bits: object) -> None:
@@ -170,8 +169,7 @@ def test_no_copy_no_pickle_no_subclass_and_a_silent_repr(kind):
                 make(thing)
     with pytest.raises(TypeError, match="cannot be subclassed"):
         type("Mine", (kind,), {})
-    assert repr(session) == f"<{kind.__name__}>"
-    assert repr(session._noise) == "<InvertedNoise>"
+    assert (repr(session), repr(session._noise)) == (f"<{kind.__name__}>", "<InvertedNoise>")
     assert repr(WholeNoise(7)) == "<WholeNoise>"
     assert not hasattr(session, "__dict__")
 
@@ -213,8 +211,7 @@ def test_as_many_values_as_fit_into_a_request_and_around_it(kind):
     """Each gets an answer of its own."""
     fine = {**BASE, "k": 1000, "epsilon": 1000, "threshold": 0, "gap_grid": Fraction(1, 1 << 30)}
     probe = TapeSource(seed=1)
-    session = kind(**fine, source=probe)
-    before = probe.asked
+    session, before = kind(**fine, source=probe), probe.asked
     session.query(10**9)
     fit = sessions._MANY // (probe.asked - before)
     assert fit > 50

@@ -59,8 +59,7 @@ def test_private_bits_are_not_read_by_refusals_of_many_sessions(name: str) -> No
     seen: list[str] = []
     for bit in bits:
         try:
-            session = OPEN[name](epsilon="1/1000000", ledger=scope(ledger))
-            ASK[name](session, 3 if bit else None)
+            ASK[name](OPEN[name](epsilon="1/1000000", ledger=scope(ledger)), 3 if bit else None)
             seen.append("answered")
         except (ScoreError, BudgetError) as error:
             seen.append(type(error).__name__)
@@ -163,8 +162,7 @@ def test_a_refusal_that_cannot_be_counted_is_not_told(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise whoever holds the ledger's lock, or fills its disk, reads on without a limit."""
-    ledger = ledger_of()
-    session = OPEN[name](epsilon="1/2", ledger=scope(ledger))
+    session = OPEN[name](epsilon="1/2", ledger=scope(ledger_of()))
 
     def full(*_: Any) -> Any:
         raise LedgerError("the disk is full")

@@ -101,5 +101,4 @@ def test_the_threshold_goes_to_the_nearest_step_and_the_margin_does_not() -> Non
     assert top.gap in (1, Fraction(3, 2))
     assert middle.gap in (0, Fraction(1, 2))
     assert below.gap is None
-    assert 2 * top.cost == middle.cost
-    assert below.cost == 0
+    assert (2 * top.cost, below.cost) == (middle.cost, 0)

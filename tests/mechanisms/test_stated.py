@@ -88,8 +88,7 @@ def test_a_release_of_a_stated_law_says_so_and_no_audit_establishes_it(
     scope = ledger.scope("a", **SCOPE, purpose="a test")
     found = top_k({"tea": 3, "milk": 9}, **asked(ledger=scope))
     text, said = found.to_json(), "stated by the caller"
-    assert from_json(text) == found
-    assert found.mechanism == "stated_by_bits/2"
+    assert (from_json(text), found.mechanism) == (found, "stated_by_bits/2")
     assert found.provenance.parameters == from_json(text).provenance.parameters
     assert ("guarantee", said) in found.provenance.parameters
     assert f"guarantee {said}" in repr(found)

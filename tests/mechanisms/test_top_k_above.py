@@ -20,8 +20,7 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
     """Every ranking of three scores and the threshold, for k = 1, 2, 3."""
     for k in (1, 2, 3):
         for order in permutations(range(4), k):
-            gaps = tuple(range(10, 10 + k))
-            seen = []
+            gaps, seen = tuple(range(10, 10 + k)), []
 
             def rank(
                 name,
@@ -48,8 +47,7 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
             # R counts the threshold, which does not move: twice the sensitivity.
             assert (count, rate, asked) == (k, Fraction(1, 2 * k), True)
             expected = order[: order.index(3)] if 3 in order else order
-            assert found.indices == expected
-            assert found.labels == tuple("xyz"[i] for i in expected)
+            assert (found.indices, found.labels) == (expected, tuple("xyz"[i] for i in expected))
             assert found.gaps == gaps[: len(expected)]
             place = order.index(3) + 1 if 3 in order else k
             assert found.spent == Fraction(place, k)

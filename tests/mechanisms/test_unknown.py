@@ -86,8 +86,7 @@ def test_published_laws_with_real_offsets(case: dict, monkeypatch: pytest.Monkey
         # What the vectors call delta is what is here called odds.
         at = 1 + mpmath.log(m * mpmath.mpf(delta.denominator) / delta.numerator) / rate
         assert abs(counts[k_bar] + at - mpmath.mpf(case["h_bot"])) < DIGITS
-        ranks = list_law(counts, k, k_bar, rate, at)
-        assert_equal(ranks, published(case), DIGITS)
+        assert_equal(list_law(counts, k, k_bar, rate, at), published(case), DIGITS)
         # The code itself, on a grid of 2**-36: its offset is at most that much larger.
         monkeypatch.setattr(unknown, "_FINEST", 36)
         monkeypatch.setattr(unknown, "_PER_NAT", 2**50)
@@ -143,8 +142,7 @@ def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
         order = sorted(passed, key=lambda label: (-passed[label], label))
         assert result.labels == tuple(order)
         assert result.counts == tuple(passed[label] for label in order)
-        assert result.provenance.number("offset") == offset
-        assert one.labels == result.labels[:1]
+        assert (result.provenance.number("offset"), one.labels) == (offset, result.labels[:1])
 
 
 @pytest.mark.claim("C1")
@@ -171,8 +169,7 @@ def test_counts_without_a_cap_are_those_of_the_labels_and_noise_of_their_own(
         assert list(zip(found.labels, found.counts or (), strict=True)) == pairs
         assert (found.ordered, found.k_bar) == (True, 3)
     *draws, counted, bottom = found.parts
-    assert draws == [BoundedRange(draws[0].epsilon)] * 3
-    assert bottom == ApproximateDP(0, "0.005")
+    assert (draws, bottom) == ([BoundedRange(draws[0].epsilon)] * 3, ApproximateDP(0, "0.005"))
     # All of it is zCDP, which with the rest of delta is within epsilon; half is for the counts.
     total = sum((each.zcdp.rho for each in draws), counted.rho)
     assert ZeroConcentratedDP(total).approximate("0.005").epsilon <= 1
@@ -194,8 +191,7 @@ def test_equal_noisy_counts_do_not_tell_which_count_was_larger() -> None:
             found = safeselect.unknown_domain_top_k(counts, k=3, **call)
         order = sorted(wanted, key=lambda label: (-wanted[label], str(label)))
         assert found.labels == tuple(map(str, order))
-        assert found.counts == tuple(wanted[label] for label in order)
-        assert found.k_bar == 3
+        assert (found.counts, found.k_bar) == (tuple(wanted[label] for label in order), 3)
 
 
 @pytest.mark.parametrize("mapping", [True, False])

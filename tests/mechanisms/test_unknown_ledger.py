@@ -35,8 +35,7 @@ def kinds(ledger: Ledger) -> list[str]:
 def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
     ledger = new(":memory:", **BUDGET)
     with PayWhatYouGet(**SESSION, ledger=scope(ledger)) as session:
-        assert ledger.balance("a").spent == PRICE
-        assert ledger.check().pending == {"2"}
+        assert (ledger.balance("a").spent, ledger.check().pending) == (PRICE, {"2"})
         session.query({"Zebedee": 10**6}, **NOTHING)
         assert kinds(ledger) == ["charged"]
     charged, settled = contents(ledger)
@@ -49,8 +48,7 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
     }
     assert settled["charge"] == charged["seq"]
     assert settled["spent"] == {"outcomes": "2", "queries": "1"}
-    assert ledger.check().pending == set()
-    assert ledger.balance("a").spent == PRICE
+    assert (ledger.check().pending, ledger.balance("a").spent) == (set(), PRICE)
     receipt = session.receipt
     assert receipt is not None
     assert (receipt.ledger, str(receipt.record)) == (ledger.id, settled["seq"])
@@ -114,8 +112,7 @@ def test_a_record_that_cannot_be_written_loses_no_answer_and_is_tried_again(
 def test_many_threads_settle_once() -> None:
     ledger = new(":memory:", **BUDGET)
     session = PayWhatYouGet(**{**SESSION, "queries": 12, "outcomes": 64}, ledger=scope(ledger))
-    start = threading.Barrier(6)
-    granted = []
+    start, granted = threading.Barrier(6), []
 
     def work() -> None:
         start.wait()

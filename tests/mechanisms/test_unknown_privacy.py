@@ -82,8 +82,7 @@ def test_lists_keep_their_promise(
 ) -> None:
     law = list_of_code(k, k_bar, Fraction(epsilon), Fraction(delta), contributions)
     pairs = neighbours(items, 4, k_bar, contributions or items)
-    factor = exp(Fraction(epsilon))
-    measured = worst(pairs, law, factor)
+    measured = worst(pairs, law, exp(Fraction(epsilon)))
     assert measured <= Fraction(delta) + ROUNDING
     # Not by far: a bottom that is one and a half counts lower would not keep its own part.
     query, part = unknown_domain.plan_list(
@@ -349,6 +348,5 @@ def test_a_user_of_all_that_comes_out_has_just_the_rho_that_its_counts_state(
     for one, other in ((law(counts), law(without)), (law(without), law(counts))):
         for order in (2, 3):
             shared = [(p, other[key]) for key, p in one.items() if key in other]
-            moment = sum(p * (p / q) ** (order - 1) for p, q in shared)
-            divergence = log(moment) / (order - 1)
+            divergence = log(sum(p * (p / q) ** (order - 1) for p, q in shared)) / (order - 1)
             assert abs(divergence / (order * float(stated.rho)) - 1) < 1e-3

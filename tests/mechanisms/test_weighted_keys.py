@@ -105,15 +105,13 @@ def test_the_claim_holds_on_small_tables(squared: int, sigma: int) -> None:
             [prod(k if s else 1 - k for k, s in zip(kept, one, strict=True)) for one in shown]
         )
 
-    own = own_delta(threshold, squared, most, sigma)
-    epsilons = np.linspace(0, 3, 13)
+    own, epsilons = own_delta(threshold, squared, most, sigma), np.linspace(0, 3, 13)
     allowed = np.array([own + delta_of(squared / (2 * sigma**2), e) for e in epsilons])
     closest, lone = 0.0, 0.0
     others = (0, 1, threshold - 1, threshold, threshold + sigma)
     ways = [held for held in product((0, 1), repeat=3) if 0 < sum(held) <= most]
     for before, held in product(product(others, repeat=3), ways):
-        weight = isqrt(squared // sum(held))
-        one = law(before)
+        weight, one = isqrt(squared // sum(held)), law(before)
         other = law(tuple(b + weight * h for b, h in zip(before, held, strict=True)))
         lone = max(lone, float(other[one == 0].sum()))
         for p, q in ((one, other), (other, one)):
@@ -126,8 +124,7 @@ def test_the_claim_holds_on_small_tables(squared: int, sigma: int) -> None:
 
 def test_the_charge_is_its_parts_and_the_audit_finds_them_again() -> None:
     store = MemoryStore()
-    ledger = new(store, epsilon=3, delta="1e-3")
-    terms = WeightedTerms.read(1, "1e-6", 100)
+    ledger, terms = new(store, epsilon=3, delta="1e-3"), WeightedTerms.read(1, "1e-6", 100)
     kept = release_keys(terms, {"Rome": 10**6, "Oslo": 1, "none": 0}, None, None, scope(ledger))
     shared = ZeroConcentratedDP(f"{terms.squared}/{2 * SIGMA_SQUARED}")
     assert kept.labels == ("Rome",)

@@ -53,8 +53,7 @@ def test_all_words_of_few_digits_bound_the_published_law(inputs, output):
     steps = [int(4 * (score - least)) for score in scores]
     measure = Weights.of(np.array(weights))
     public = plan(GUMBEL, 1, NoiseRate(rate / 4), False, spread=measure.spread)
-    public = public._replace(weights=measure)
-    size = {2: 7, 3: 5}[len(steps)]
+    public, size = public._replace(weights=measure), {2: 7, 3: 5}[len(steps)]
     counts, undecided = [0] * len(steps), 0
     for words in itertools.product(range(1 << size), repeat=len(steps)):
         known = [(word, size) for word in words]
@@ -180,8 +179,7 @@ def test_keys_and_units_hold_the_largest_spread(rate):
     units = wide.fixed_rate.units(2 * wide.fixed_rate.reach) + int(measure.units.max())
     assert units < 1 << 59
     # `loss` bounds what the fixed point loses over the whole reach.
-    nats = NoiseRate(Fraction(rate)).nats(200).fractions()[1]
-    true = 2 * wide.fixed_rate.reach * nats * 2**32
+    true = 2 * wide.fixed_rate.reach * NoiseRate(Fraction(rate)).nats(200).fractions()[1] * 2**32
     assert 0 <= true - wide.fixed_rate.units(2 * wide.fixed_rate.reach) < wide.loss
 
 
@@ -211,8 +209,7 @@ def test_what_is_asked_of_the_source_does_not_depend_on_who_is_ahead_of_heavy_on
     given = {"epsilon": 2, "sensitivity": 1, "monotonic": True, "mechanism": "exponential", "k": 2}
     asked = set()
     for ahead in (0, 100, 4000, 10**9):
-        tape = DeterministicSource(3, i_understand_this_is_not_private=True)
-        source = RecordingSource(tape)
+        source = RecordingSource(DeterministicSource(3, i_understand_this_is_not_private=True))
         found = top_k([0] * (n - 1) + [ahead], weights=weights, source=source, **given).indices
         assert ahead < 4000 or found[0] == n - 1
         asked.add(tuple(source.requests))

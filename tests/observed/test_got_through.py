@@ -46,8 +46,7 @@ def test_each_row_of_counts_is_looked_at(row, message, more, place, batch):
     rows = batch([row if each == place else usual for each in range(3)])
 
     def look() -> None:
-        budget = Budget("person", "add_remove", epsilon=3)
-        ledger = Ledger.create(":memory:", {"a": budget})
+        ledger = Ledger.create(":memory:", {"a": Budget("person", "add_remove", epsilon=3)})
         there = ledger.scope("a", unit="person", neighbours="add_remove", purpose="a test")
         with pytest.raises(ParameterError, match=message):
             select_many(rows, epsilon=1, sensitivity=1, monotonic=True, ledger=there, **more)
@@ -64,8 +63,7 @@ def test_each_row_of_counts_is_looked_at(row, message, more, place, batch):
 def test_a_row_whose_counts_move_both_ways_is_looked_at():
     """One user in another's place moves the counts of a row by a range of 2."""
     rows = [WHOLE, Counts(WHOLE, places="all"), WHOLE]
-    budget = Budget("person", "replace_one", epsilon=3)
-    ledger = Ledger.create(":memory:", {"a": budget})
+    ledger = Ledger.create(":memory:", {"a": Budget("person", "replace_one", epsilon=3)})
     there = ledger.scope("a", unit="person", neighbours="replace_one", purpose="a test")
     with pytest.raises(ParameterError, match="range_ must be at least 2"):
         select_many(rows, epsilon=1, range_=1, ledger=there)
@@ -91,8 +89,7 @@ def test_a_digest_of_weights_follows_their_order():
             if texts == ["0", "7", "1"]:
                 written = b"|u1" + bytes([0, 7, 1])
             due = "sha256:" + sha256(written).hexdigest()
-            assert recorded(texts) == due
-            assert recorded([Fraction(text) for text in texts]) == due
+            assert (recorded(texts), recorded([Fraction(text) for text in texts])) == (due, due)
             by = dict(reversed([*zip("abc", texts, strict=True)]))
             assert recorded(by, labels=["a", "b", "c"]) == due
 

@@ -157,8 +157,7 @@ def test_an_approximate_guarantee_holds_at_every_larger_delta():
 )
 def test_extreme_parameters_give_bounds_and_no_crash(kind, epsilon):
     guarantee = kind(epsilon)
-    rho = guarantee.zcdp.rho
-    assert 0 < rho <= max(epsilon, Fraction(1, 2 ** (MAX_BITS - 100)))
+    assert 0 < guarantee.zcdp.rho <= max(epsilon, Fraction(1, 2 ** (MAX_BITS - 100)))
     assert 0 < guarantee.delta(0) <= 1
     assert guarantee.delta(epsilon / 2) <= guarantee.delta(0)
     for delta in ("1e-300", "0.999999"):
@@ -167,8 +166,7 @@ def test_extreme_parameters_give_bounds_and_no_crash(kind, epsilon):
 
 @pytest.mark.parametrize("kind", PURE_KINDS)
 def test_zero_promises_everything(kind):
-    assert kind(1).pure == PureDP(1)
-    assert kind(0).delta(0) == 0
+    assert (kind(1).pure, kind(0).delta(0)) == (PureDP(1), 0)
     assert kind(0).zcdp.rho == 0
     assert kind(0).approximate("1e-9").epsilon == 0
     assert log_moment(kind(0), Fraction(3), 64).fractions() == (0, 0)

@@ -53,8 +53,7 @@ def nearest(sign: int, exponent: int) -> Any:
 def right(maker: Any, places: int, sign: int, exponent: int) -> bool:
     """Whether all floats of this sign, so many steps in size, are read as the nearest step."""
     bits = z3.Concat(z3.BitVecVal(sign, 1), z3.BitVecVal(exponent - places, 11), DIGITS)
-    found = steps(maker, places, bits)
-    return proved_floats(found == z3.Extract(63, 0, nearest(sign, exponent)))
+    return proved_floats(steps(maker, places, bits) == z3.Extract(63, 0, nearest(sign, exponent)))
 
 
 @pytest.mark.parametrize(("places", "sign"), some([(p, s) for p in (0, 10, -7) for s in (0, 1)], 5))

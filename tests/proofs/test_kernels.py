@@ -59,8 +59,7 @@ def fine_claim(kernel: Any, side: int, zeros: int) -> Any:
     if zeros > 31:  # octave 0, whose values say that nothing is known
         return z3.And([z3.ULT(index - half, 1 << POINTS_BITS) for index in asked])
     digits = z3.Concat(f, z3.BitVecVal(0, zeros + 1))
-    point = z3.LShR(digits, 64 - POINTS_BITS)
-    between = z3.LShR(digits << POINTS_BITS, 32)
+    point, between = z3.LShR(digits, 64 - POINTS_BITS), z3.LShR(digits << POINTS_BITS, 32)
     index = half + (zeros << POINTS_BITS) + point
     line = (PRODUCT(slopes(index), between) >> 32) + values(index)
     return out.value == line
@@ -127,8 +126,7 @@ def near_claim(kernel: Any) -> Any:
     low, high = word("low"), word("high")
 
     def distance(score: Any) -> Any:
-        out = Lane(word("junk"))
-        near = table(least=Lane(low), most=Lane(high), shift=0)
+        out, near = Lane(word("junk")), table(least=Lane(low), most=Lane(high), shift=0)
         symbolic(kernel, words := Words(), clip=words.clip)(near, Lane(score), out)
         return out.value
 

@@ -22,8 +22,7 @@ KINDS: dict[str, Any] = {"epsilon": PureDP, "rho": ZeroConcentratedDP}
 
 def spent(cap: int, prices: Sequence[int], kind: str) -> str:
     """What a ledger has spent after each request, in units; `-` where it was refused."""
-    ledger = new(":memory:", **{kind: cap * UNIT})
-    told = []
+    ledger, told = new(":memory:", **{kind: cap * UNIT}), []
     for price in prices:
         refused = ""
         try:

@@ -34,8 +34,7 @@ class Text:
     piece=st.integers(1, 64),
 )
 def test_takes_are_the_sources_bits_in_order(tape, counts, piece):
-    expected = Text(tape)
-    limit = 8 * (len(tape) - len(tape) % piece)
+    expected, limit = Text(tape), 8 * (len(tape) - len(tape) % piece)
     bits, used = Bits(ReplaySource(tape), piece=piece), 0
     for count in counts:
         if used + count > limit:
@@ -76,12 +75,9 @@ def test_fill_and_take_never_share_a_bit(steps, piece):
 @pytest.mark.claim("C1")
 def test_known_answers():
     bits = Bits(ReplaySource(bytes([0b10110001, 0b01111111, 0x80])), piece=1)
-    assert [bits.coin() for _ in range(4)] == [1, 0, 1, 1]
-    assert bits.take(0) == 0
-    assert bits.take(5) == 0b00010
-    assert bits.take(7) == 0b1111111
-    assert bits.take(8) == 0x80
-    assert bits.consumed == 24
+    assert ([bits.coin() for _ in range(4)], bits.take(0)) == ([1, 0, 1, 1], 0)
+    assert (bits.take(5), bits.take(7)) == (0b00010, 0b1111111)
+    assert (bits.take(8), bits.consumed) == (0x80, 24)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +97,7 @@ def test_requests_are_whole_pieces(piece, counts, expected):
     with Bits(source, piece=piece) as bits:
         for count in counts:
             bits.take(count)
-    assert source.requests == expected
-    assert len(source.nonces) == bool(expected)
+    assert (source.requests, len(source.nonces)) == (expected, bool(expected))
 
 
 @pytest.mark.parametrize("piece", [0, -1, 2**20 + 1, True, 8.0, "8", None], ids=repr)
@@ -173,11 +168,9 @@ def test_fill_refuses_other_buffers_before_anything_is_drawn(buffer):
 
 
 def test_fill_asks_in_requests_of_public_size():
-    source = RecordingSource(SystemSource())
-    buffer = bytearray(2 * FILL_REQUEST + 7)
+    source, buffer = RecordingSource(SystemSource()), bytearray(2 * FILL_REQUEST + 7)
     Bits(source).fill(buffer)
-    assert FILL_REQUEST == 262144
-    assert source.requests == [FILL_REQUEST, FILL_REQUEST, 7]
+    assert (FILL_REQUEST, source.requests) == (262144, [FILL_REQUEST, FILL_REQUEST, 7])
     assert buffer == source.data
     square = memoryview(buffer)[:16].cast("B", (4, 4))
     Bits(ReplaySource(b"\xa5" * 64)).fill(square)
@@ -229,8 +222,7 @@ def test_what_take_has_read_is_wiped():
 @pytest.mark.parametrize("error", [SourceError("constant"), KeyboardInterrupt(), ValueError("x")])
 @pytest.mark.parametrize("good", range(3))
 def test_a_failure_in_the_middle_of_fill_zeroes_the_whole_buffer(error, good):
-    bits = Bits(Breaking(good, error))
-    buffer = bytearray(b"\xff" * (3 * FILL_REQUEST))
+    bits, buffer = Bits(Breaking(good, error)), bytearray(b"\xff" * (3 * FILL_REQUEST))
     with pytest.raises((SourceError, KeyboardInterrupt)):
         bits.fill(buffer)
     assert not any(buffer)
@@ -271,8 +263,7 @@ def test_a_child_forked_inside_a_request_gets_no_bits(action):
 
     # Asked for 4 bytes at a time by `take`, and for what is left in the last piece by `fill`.
     bits = Bits(CallbackSource(device, exclusive=True, fork_safe=True), piece=4)
-    buffer = bytearray(FILL_REQUEST + 4)
-    code = 1
+    buffer, code = bytearray(FILL_REQUEST + 4), 1
     try:
         bits.take(64) if action == "take" else bits.fill(buffer)
     except SourceError:

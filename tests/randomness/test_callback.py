@@ -74,8 +74,7 @@ def test_every_wrong_answer_is_an_error(exclusive, good, wrong):
         SourceError, match=r"failed while drawing|not return bytes of the requested length"
     ) as caught:
         source.fill(buffer)
-    assert buffer == bytes(size)
-    assert len(device.sizes) == good + 1
+    assert (buffer, len(device.sizes)) == (bytes(size), good + 1)
     assert "deadbeef" not in "".join(traceback.format_exception(caught.value))
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
@@ -98,8 +97,7 @@ def test_otherwise_the_systems_bytes_are_mixed_in(monkeypatch):
     )
     buffer = bytearray(8)
     source.fill(buffer)
-    assert buffer == b"\x33" * 8
-    assert source.begin() == b"\x33" * 16
+    assert (buffer, source.begin()) == (b"\x33" * 8, b"\x33" * 16)
 
 
 @pytest.mark.parametrize("exclusive", [False, True])

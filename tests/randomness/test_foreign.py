@@ -301,8 +301,7 @@ def test_the_engines_memory_is_never_seen():
         good(buffer)
         kept.append(buffer)
 
-    bits = Bits(Hostile(write))
-    buffer = bytearray(40)
+    bits, buffer = Bits(Hostile(write)), bytearray(40)
     bits.fill(buffer)
     assert any(buffer)
     assert len(kept[-1]) == 40 + 16

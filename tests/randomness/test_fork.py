@@ -13,8 +13,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
 
 
 def draw(source):
-    buffer = bytearray(32)
-    nonce = source.begin()
+    buffer, nonce = bytearray(32), source.begin()
     source.fill(buffer)
     return nonce + buffer
 

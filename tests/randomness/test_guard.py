@@ -38,8 +38,7 @@ def broken_at(position, error):
 @pytest.mark.parametrize("position", range(32))
 @pytest.mark.parametrize("error", [ValueError("a5a5"), MemoryError(), SourceError("constant")])
 def test_a_failure_at_any_byte_zeroes_the_buffer_and_latches(position, error):
-    guard = started(broken_at(position, error))
-    buffer = bytearray(b"\xff" * 32)
+    guard, buffer = started(broken_at(position, error)), bytearray(b"\xff" * 32)
     with pytest.raises(SourceError, match=r"constant|failed while drawing") as caught:
         guard.fill(buffer)
     assert buffer == bytes(32)
@@ -128,8 +127,7 @@ def test_threads_that_come_in_between_are_no_alarm():
 
     guard = Guard(good)
     guard._nonces = Crowded(maxlen=guard._nonces.maxlen)
-    assert len(guard.begin()) == NONCE_BYTES
-    assert len(guard.begin()) == NONCE_BYTES
+    assert (len(guard.begin()), len(guard.begin())) == (NONCE_BYTES, NONCE_BYTES)
 
 
 def test_of_two_threads_with_one_nonce_one_is_stopped():
@@ -139,8 +137,7 @@ def test_of_two_threads_with_one_nonce_one_is_stopped():
         barrier.wait(timeout=10)  # both are past every earlier check
         return b"n" * count
 
-    guard = Guard(good, nonce=nonce)
-    outcomes = []
+    guard, outcomes = Guard(good, nonce=nonce), []
 
     def work():
         try:
@@ -176,8 +173,7 @@ def answers_of(canaries):
     "canary", [bytes(16), b"\xff" * 16, b"\x5a\xa5" * 8, b"abcd" * 4, b"abcdefgh" * 2]
 )
 def test_a_canary_of_one_value_is_noticed_at_once(canary, size):
-    guard = started(answers_of([canary]))
-    buffer = bytearray(b"\xff" * size)
+    guard, buffer = started(answers_of([canary])), bytearray(b"\xff" * size)
     with pytest.raises(SourceError, match="the source is stuck: it repeats its output"):
         guard.fill(buffer)
     assert buffer == bytes(size)
@@ -213,8 +209,7 @@ def test_what_comes_from_outside_ends_one_call_of_a_draw_that_is_vouched_for(err
             raise left.pop()
         return good(count)
 
-    guard = started(draw, vouched=True)
-    buffer = bytearray(b"\xff" * 32)
+    guard, buffer = started(draw, vouched=True), bytearray(b"\xff" * 32)
     with pytest.raises(type(error), match=f"^{error}$"):
         guard.fill(buffer)
     assert buffer == bytes(32)

@@ -59,8 +59,7 @@ def test_the_oldest_releases_are_the_lower_bounds():
     named = pins(lock("oldest"))
     for requirement in asked(None):
         (bound,) = requirement.specifier
-        assert bound.operator == ">="
-        assert named[requirement.name] == {Version(bound.version)}
+        assert (bound.operator, named[requirement.name]) == (">=", {Version(bound.version)})
 
 
 def test_the_build_uses_the_release_that_is_locked():

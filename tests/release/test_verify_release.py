@@ -216,8 +216,7 @@ def with_more(data: bytes, change) -> bytes:
     """A wheel whose bytes before the list of files were changed; the list says where they are."""
     start = zipfile.ZipFile(io.BytesIO(data)).start_dir
     changed, rest = change(data[:start]), data[start:]
-    end = struct.pack("<L", len(changed))
-    return changed + rest[:-6] + end + rest[-2:]
+    return changed + rest[:-6] + struct.pack("<L", len(changed)) + rest[-2:]
 
 
 def untarred(change):

@@ -85,8 +85,7 @@ def steps_of_any_size(random: Random) -> int:
 
 def half_steps(grid: Fraction, random: Random) -> list[float]:
     """Around numbers that lie in the middle between two steps, not far from one another."""
-    middle = steps_of_any_size(random)
-    reach = random.choice([2, 100, 2**32, 2**62])
+    middle, reach = steps_of_any_size(random), random.choice([2, 100, 2**32, 2**62])
     found = []
     for _ in range(random.randint(1, 6)):
         place = middle + random.randint(-reach, reach) + Fraction(1, 2)
@@ -171,8 +170,7 @@ def read_by(write: Writer) -> Reader:
 
     def read(values: np.ndarray, grid: Fraction, *, minimize: bool, extra: list[int]) -> np.ndarray:
         out = np.empty(len(values) + len(extra), dtype=np.uint64)
-        reading = Reading(grid, False, Fraction(0))
-        write(values, reading, minimize, extra, out)
+        write(values, Reading(grid, False, Fraction(0)), minimize, extra, out)
         return out
 
     return read

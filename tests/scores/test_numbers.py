@@ -38,8 +38,7 @@ def columns(seed: int, count: int) -> Iterator[tuple[np.ndarray, Fraction]]:
         low, high = np.iinfo(kind).min, np.iinfo(kind).max
         near = [place for place in range(-3, 4) if low <= place <= high]
         pool = [low, low + 1, high - 1, high, *near, random.randint(low, high)]
-        size = random.randint(1, 6)
-        wide = random.randint(1, 32)
+        size, wide = random.randint(1, 6), random.randint(1, 32)
         grid = Fraction(random.randint(1, 2**wide - 1), random.randint(1, LIMIT - 1))
         values = np.array([random.choice(pool) for _ in range(size)], dtype=kind)
         yield values, random.choice([grid, random.choice(GRIDS)])
@@ -64,8 +63,7 @@ def test_any_column_on_any_grid_is_read_as_long_division_reads_it(seed, minimize
 
 @pytest.mark.parametrize("grid", [Fraction(LIMIT, 3), Fraction(3, LIMIT), Fraction(1, 2**64)])
 def test_grids_beyond_the_limits_are_read_one_by_one(grid, monkeypatch):
-    asked = []
-    one_by_one = numbers.nearest_steps
+    asked, one_by_one = [], numbers.nearest_steps
 
     def spy(*arguments):
         asked.append(arguments)
@@ -75,8 +73,7 @@ def test_grids_beyond_the_limits_are_read_one_by_one(grid, monkeypatch):
     values = np.array([2**62, -(2**62), 5, -7])
     read = read_candidates(values).scores_on_grid(Reading(grid, False, Fraction(0)))
     expected = shortfalls(values.tolist(), grid, False, [])
-    assert [int(read.max()) - step for step in read.tolist()] == expected
-    assert len(asked) == 1
+    assert ([int(read.max()) - step for step in read.tolist()], len(asked)) == (expected, 1)
 
 
 @pytest.mark.parametrize("sign", ["", "-"])
@@ -84,8 +81,7 @@ def test_grids_beyond_the_limits_are_read_one_by_one(grid, monkeypatch):
 @pytest.mark.parametrize("whole", ["0", "1", "12345"])
 def test_long_decimals_are_read_to_the_last_digit(sign, digits, whole):
     """Just below a half, at it and just above: only the last of all digits tells."""
-    reading = Reading(Fraction(1), False, Fraction(0))
-    tail = "0" * (digits - 1)
+    reading, tail = Reading(Fraction(1), False, Fraction(0)), "0" * (digits - 1)
     texts = [f"{sign}{whole}.5{tail}1", f"{sign}{whole}.5{tail}", f"{sign}{whole}.4{'9' * digits}"]
     values = [Decimal(text) for text in texts]
     expected = [(Fraction(value) + Fraction(1, 2)).__floor__() for value in values]

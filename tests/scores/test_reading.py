@@ -44,8 +44,7 @@ class Lattice:
     def moves(self, change: int) -> np.ndarray:
         """Steps by which a number moves that changes by so many units, for each of its phases."""
         here = self.read[self.reach : self.reach + self.period]
-        there = self.read[self.reach + change : self.reach + self.period + change]
-        return there - here
+        return self.read[self.reach + change : self.reach + self.period + change] - here
 
 
 @pytest.mark.parametrize(("size", "error", "grid"), CASES)
@@ -61,8 +60,7 @@ def test_a_score_moves_as_far_as_is_said_and_no_further(size, error, grid):
     assert -down == min(each.min() for each in one_way) == -ceil(spread / grid)
     both = [lattice.moves(change) for change in range(-sum(units), sum(units) + 1)]
     up, down = reading.moves(size, monotonic=False)
-    assert up == max(each.max() for each in both)
-    assert -down == min(each.min() for each in both)
+    assert (up, -down) == (max(each.max() for each in both), min(each.min() for each in both))
     for monotonic in (False, True):
         change = Sensitivity.read(sensitivity=size, range_=None, monotonic=monotonic)
         assert change.range_in_steps(reading) == sum(reading.moves(size, monotonic=monotonic))
@@ -99,8 +97,7 @@ def test_a_float_that_is_a_little_too_small_loses_no_step_of_the_grid(name):
 
 
 def test_the_default_error_is_half_a_step_and_zero_may_be_said():
-    assert reading_of("0.1").error == Fraction(1, 20)
-    assert reading_of("0.1", 0).error == 0
+    assert (reading_of("0.1").error, reading_of("0.1", 0).error) == (Fraction(1, 20), 0)
     assert reading_of("0.1", 0).moves(Fraction(1), monotonic=True) == (10, 0)
     assert reading_of("0.1", 0).moves(Fraction(1), monotonic=False) == (10, 10)
     assert reading_of("0.1").moves(Fraction(1), monotonic=True) == (11, 1)

@@ -37,8 +37,7 @@ def laplace_masses(noise_rate, reach):
 
 def laplace_choice(choices, numerator, denominator):
     """An exact discrete Laplace choice; what is too far out, or not known, is left unfinished."""
-    noise_rate = NoiseRate(Fraction(numerator, denominator))
-    masses = laplace_masses(noise_rate, 24 * denominator)
+    masses = laplace_masses(NoiseRate(Fraction(numerator, denominator)), 24 * denominator)
     index = choices.choose(masses)
     if index == len(masses) - 1:
         choices.enclosed(Fraction(0), Fraction(1))
@@ -64,8 +63,7 @@ def test_the_law_on_exact_parts(exact_parts, sigma_squared):
 
 
 def test_big_parameters():
-    bits = endless("gauss")
-    sigma = 2**2000 + 1
+    bits, sigma = endless("gauss"), 2**2000 + 1
     values = [discrete_gaussian(bits, Fraction(sigma**2, 1)) for _ in range(400)]
     beyond = 0.31731050786291415
     for far, right in ((sigma, True), (sigma // 2, False)):

@@ -101,8 +101,7 @@ def test_a_tied_digit_goes_on_to_the_next_word():
         ([tie, 0, 0, stop], 3),
     ):
         bits = scripted(*script)
-        assert geometric_digits(bits, noise_rate) == outcome
-        assert bits.consumed == 64 * len(script)
+        assert (geometric_digits(bits, noise_rate), bits.consumed) == (outcome, 64 * len(script))
 
 
 # ------------------------------------------------------------------------------ the door

@@ -139,8 +139,7 @@ def test_refining_only_appends_digits(kind, noise_rate):
         for levels in (0, 1, 3, 40, 5):
             level, floor = noise.level, noise.floor
             noise.refine(bits, levels)
-            assert noise.level == level + levels
-            assert noise.floor >> levels == floor
+            assert (noise.level, noise.floor >> levels) == (level + levels, floor)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -105,8 +105,7 @@ def test_weights_are_added_as_logarithms(monkeypatch):
             pass
 
     monkeypatch.setitem(rankings._CONTINUOUS, "gumbel", Still)
-    heavy = [Fraction(1), Fraction(20_085_537, 1_000_000), Fraction(2)]
-    more = {"gaps": True, "weights": heavy}
+    more = {"gaps": True, "weights": [Fraction(1), Fraction(20_085_537, 1_000_000), Fraction(2)]}
     found = noisy_top_k("gumbel", [0, 0, 0], 2, NoiseRate(Fraction(1)), None, **more)
     assert (found.indices, found.gaps) == ((1, 2), (2, 0))  # e**3 / 2 is e**2.3, and ln 2 is 0.69
     doubled = noisy_top_k("gumbel", [0, 3, 0], 1, NoiseRate(Fraction(1, 2)), None, **more)

@@ -53,5 +53,4 @@ def test_values_from_n_on_are_rejected_and_bits_are_not_skipped():
 
 def test_one_value_needs_no_bits():
     bits = scripted()
-    assert uniform_below(bits, 1) == 0
-    assert bits.consumed == 0
+    assert (uniform_below(bits, 1), bits.consumed) == (0, 0)

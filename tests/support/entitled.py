@@ -217,8 +217,7 @@ def optimum_of_pure(count: int, each: float, epsilon: float) -> float:
 def bottom_fails(rate: float, tau: int) -> float:
     """P(X - Y > tau) of discrete Laplace X and Y, term by term."""
     ratio = math.exp(-rate)
-    scale = (1 - ratio) / (1 + ratio)
-    reach = tau + math.ceil(60 / rate)
+    scale, reach = (1 - ratio) / (1 + ratio), tau + math.ceil(60 / rate)
     below, found = 0.0, 0.0  # P(Y <= y) as y rises from far below
     chance: dict[int, float] = {}
     for y in range(-reach - tau - 1, reach + 1):

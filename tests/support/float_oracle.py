@@ -69,10 +69,8 @@ def winners(
     best = np.argmax(noisy, axis=1)
     if scores.shape[1] == 1:
         return best, np.full(len(best), True)
-    rows = np.arange(len(best))
-    error = _open(words)
-    low = (noisy - error)[rows, best]
-    high = noisy + error
+    rows, error = np.arange(len(best)), _open(words)
+    low, high = (noisy - error)[rows, best], noisy + error
     high[rows, best] = -np.inf
     return best, low > np.max(high, axis=1)
 

@@ -316,8 +316,7 @@ def _listed(found: Observation, changed: int) -> None:
     least, most = _places(args)
     chosen, k = least < most, args["k"]
     draws = [draw for draw in found.seen.draws if draw.law == "gumbel"]
-    tables = args["tables"]
-    rounds = 1 + chosen
+    tables, rounds = args["tables"], 1 + chosen
     _is(len(draws) == rounds * len(tables), f"{len(draws)} draws of {len(tables)} lists")
     (part, times), *counted, (bottom, bottoms) = _parts(found)
     _is(bool(counted) is bool(args.get("with_counts")), f"{counted} is charged for counts")
@@ -339,8 +338,7 @@ def _listed(found: Observation, changed: int) -> None:
             _covered(draw.high * steps, part.epsilon, draw.low * steps, "a draw")
         m = min(k_bar, args.get("max_contributions") or k_bar)
         _bottom(float(mine[-1].low * steps), steps, offset, m, float(share), "the bottom")
-    each = max(draw.high for draw in draws) * steps
-    rest = delta - share * changed
+    each, rest = max(draw.high for draw in draws) * steps, delta - share * changed
     _is(rest >= 0, f"the bottoms cost {share * changed} of {delta}")
     if counted:
         _counts_of_list(found, float(each), times, counted)
@@ -401,8 +399,7 @@ def _counted(found: Observation, changed: int) -> None:
 
 
 def _groups(found: Observation) -> None:
-    args = found.args
-    changed = int(found.result.provenance.number("max_groups"))
+    args, changed = found.args, int(found.result.provenance.number("max_groups"))
     stated = args.get("max_groups") or 1
     stated = len(args["tables"]) if stated == "all" else min(stated, len(args["tables"]))
     _is(args.get("groups_per_user") is not None or changed == stated, f"{changed} groups")
@@ -484,8 +481,7 @@ def _pay(found: Observation) -> None:
     args = found.args
     draws, (part, bottom) = _draws(found, "gumbel"), _parts(found)
     _is(part[1] == args["outcomes"] and _kind(part[0]) == "BoundedRange", f"{part}")
-    made = 0
-    share = float(bottom[0].delta * bottom[1] / args["queries"])
+    made, share = 0, float(bottom[0].delta * bottom[1] / args["queries"])
     for draw, answer in zip(draws, found.answers, strict=True):
         made += min(len(answer.labels) + 1, args["k"])
         steps, offset = _steps_a_count(draw, args["tables"][0], draw.size - 1)
@@ -607,8 +603,7 @@ def _decisions(chances: list[Fraction], part: Any, with_counts: bool) -> None:
 
 def _measured(found: Observation) -> None:
     args, draws = found.args, found.seen.draws
-    guarantee = found.charges[0][1]
-    values = sum(draw.size for draw in draws)
+    guarantee, values = found.charges[0][1], sum(draw.size for draw in draws)
     _is(values == len(_numbers(args["values"])[0]), f"{values} noises")
     norm = args.get("sensitivity_l1") or args.get("sensitivity_l2_squared")
     norm = Fraction(norm)
@@ -640,8 +635,7 @@ def _quantiles(found: Observation) -> None:
     replaced = (args.get("neighbours") or "add_remove") == "replace_one"
     ties = args.get("ties") or "interval"
     fine = 16 if several and ties == "interval" else 1
-    levels = len(targets).bit_length()
-    draws = _draws(found, "point")
+    levels, draws = len(targets).bit_length(), _draws(found, "point")
     _is(len(draws) == len(targets), f"{len(draws)} points")
     ((part, times),) = _parts(found)
     _is(times == levels and _kind(part) == "BoundedRange", f"{times} levels of {part}")
@@ -668,8 +662,7 @@ def _tree(targets: list[Fraction]) -> list[Fraction]:
 
 def _runs(found: Observation) -> None:
     """Theorem 10 and its kin: the law of the number of runs, and what they cost together."""
-    args = found.args
-    stop = found.seen.draws[0]
+    args, stop = found.args, found.seen.draws[0]
     guarantee, base = found.charges[-1][1], Fraction(args["base"].epsilon)
     for draw in found.seen.draws[1:]:  # of the runs: permute-and-flip with a sensitivity of 1
         _is(draw.law == "exponential", draw.law)

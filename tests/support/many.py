@@ -115,8 +115,7 @@ def made(name: str, n: int, style: str) -> Round:
         if chance.random() < {"clear": 0.02, "ties": 0.1, "tails": 0.3}[style]:
             words[i] = chance.randrange(TAILS)
     further = [chance.randrange(len(MORE)) for _ in range(n)]
-    one = Round(tuple(scores), tuple(words), tuple(further), ())
-    noise = []
+    one, noise = Round(tuple(scores), tuple(words), tuple(further), ()), []
     for i in range(n):
         high = one.bound(i) - chance.choice((0, 0, 1, 2))
         noise.append((high - chance.randrange(2 if style == "clear" else 4), high))

@@ -67,8 +67,7 @@ def decide_cases() -> Iterator[Line]:
     """For all enclosures: all numbers of places, units of gaps and ceilings."""
     for n in ENCLOSED:
         for ends in enclosures(n):
-            numbers = " ".join(f"{low} {high}" for low, high in ends)
-            cases = []
+            numbers, cases = " ".join(f"{low} {high}" for low, high in ends), []
             for k, unit, ceiling in decide_modes(n):
                 u = "-" if unit is None else " ".join(map(str, unit))
                 cases.append(f"decide {k} {u} {'-' if ceiling is None else ceiling} {numbers}")

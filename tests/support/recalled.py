@@ -103,8 +103,7 @@ def ledger(size: int, seed: int = 1) -> tuple[list[bytes], dict[str, Truth]]:
     for name, budget in budgets.items():
         put(opened(name, budget))
     while len(lines) + 2 <= size:
-        template = dice.choice(known)
-        scope = dice.choice([*budgets])
+        template, scope = dice.choice(known), dice.choice([*budgets])
         record = {name: template[name] for name in _KEPT}
         if dice.random() < 0.01:
             running = tuple(map(dice.randrange, map(len, (VERSIONS, HASHES, NUMPY, OPENSSL, FIPS))))  # type: ignore[assignment]

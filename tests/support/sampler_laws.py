@@ -179,8 +179,7 @@ def coin_mass(chance: Bounds) -> Callable[[Hashable], Bounds]:
 
 def scripted(*words: int, size: int = 64) -> Bits:
     """Bits that give these words, of `size` bits each, and then an error."""
-    count = len(words) * size
-    value = 0
+    count, value = len(words) * size, 0
     for word in words:
         assert 0 <= word < 1 << size
         value = value << size | word

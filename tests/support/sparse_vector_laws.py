@@ -60,8 +60,7 @@ class Rules:
             )
             for branch in terms.branches
         )
-        budget = float(terms.epsilon - terms.start)
-        dearest = max(way.cost for way in ways)
+        budget, dearest = float(terms.epsilon - terms.start), max(way.cost for way in ways)
         return cls(
             terms.noise, float(terms.noise_rate.rate), ways, float(terms.start), budget, dearest
         )

@@ -62,8 +62,7 @@ def peeled(weights: list[Any], order: tuple[int, ...]) -> Any:
     """The probability that exponential mechanisms, each on what is left, choose in this order."""
     left, chance = sum(weights), mpmath.mpf(1)
     for place in order:
-        chance = chance * weights[place] / left
-        left = left - weights[place]
+        chance, left = chance * weights[place] / left, left - weights[place]
     return chance
 
 
@@ -161,8 +160,7 @@ def neighbours(items: int, most: int, k_bar: int, contributions: int) -> Iterato
 
 def _pair(histogram: tuple[int, ...], other: tuple[int, ...], k_bar: int) -> Pair:
     order, behind = _order(histogram), _order(other)
-    first = behind[:k_bar]
-    padding = (0,) * max(0, k_bar + 1 - len(histogram))
+    first, padding = behind[:k_bar], (0,) * max(0, k_bar + 1 - len(histogram))
     return Pair(
         tuple(histogram[item] for item in order[: k_bar + 1]) + padding,
         tuple(other[item] for item in behind[: k_bar + 1]) + padding,

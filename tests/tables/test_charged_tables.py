@@ -127,8 +127,7 @@ def test_what_is_wrong_with_columns_costs_nothing(
     head = ledger.head
     cost, error = ask(ledger, COLUMNS[name](tmp_path), **MODES[mode])
     assert isinstance(error, InputError)
-    assert cost == 0
-    assert ledger.head == head
+    assert (cost, ledger.head) == (0, head)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -225,8 +224,7 @@ def test_ready_scores_are_read_after_the_charge(
     path = csv(tmp_path / "s.csv", SCORES[name])
     words = ["select", str(path), "--label", "item", "--score", "n", "--epsilon", "1"]
     words += ["--sensitivity", "1"]
-    charged = ["--ledger", str(tmp_path / "ledger"), "--scope", "trips"]
-    assert main([*words, *charged]) == 2
+    assert main([*words, *["--ledger", str(tmp_path / "ledger"), "--scope", "trips"]]) == 2
     out, error = capfd.readouterr()
     assert (out, UNREADABLE in error) == ("", True)
     assert ledger.balance("trips").spent["epsilon"] == 1

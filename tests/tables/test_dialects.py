@@ -74,16 +74,14 @@ def _postgres(cells: Cells) -> Iterator[Run]:
 def _spark(cells: Cells) -> Iterator[Run]:
     sql = pytest.importorskip("pyspark.sql")
     session = sql.SparkSession.builder.master("local[2]").getOrCreate()
-    frame = session.createDataFrame(cells, "city string, rider int")
-    frame.createOrReplaceTempView("trips")
+    session.createDataFrame(cells, "city string, rider int").createOrReplaceTempView("trips")
     yield lambda text: [tuple(row) for row in session.sql(text).collect()]
     session.stop()
 
 
 @contextmanager
 def _clickhouse(cells: Cells) -> Iterator[Run]:
-    chdb = pytest.importorskip("chdb.session")
-    session = chdb.Session()
+    session = pytest.importorskip("chdb.session").Session()
     session.query("CREATE TABLE trips (city Nullable(String), rider Nullable(Int32)) ENGINE Memory")
     lines = "\n".join(json.dumps(row) for row in cells)
     session.query(f"INSERT INTO trips FORMAT JSONCompactEachRow {lines}")
@@ -100,8 +98,7 @@ ENGINES = {"duckdb": _duckdb, "postgres": _postgres, "spark": _spark, "clickhous
 
 
 def _cells() -> Cells:
-    draw = random.Random(7)
-    cities = [*WORDS, *map(str, range(150))]
+    draw, cities = random.Random(7), [*WORDS, *map(str, range(150))]
     return [(draw.choice(cities), draw.randrange(300)) for _ in range(6000)] + [
         (None, 1),
         ("Oslo", None),

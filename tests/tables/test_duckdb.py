@@ -177,8 +177,7 @@ def test_the_engine_is_locked_to_one_file(tmp_path: Path, monkeypatch: pytest.Mo
         assert trips(write(tmp_path / "t.csv", TRIPS))["Oslo"] == 2
     finally:
         os.umask(old)
-    assert refused == attempts
-    assert modes == [0o700]
+    assert (refused, modes) == (attempts, [0o700])
     assert not places[0].parent.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other.csv", "t.csv"]
 
@@ -240,10 +239,8 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(
 
 
 def test_the_engine_may_be_kept_small(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.csv", TRIPS)
-    columns = {"item": "city", "person": "rider"}
-    ask = "SELECT current_setting('memory_limit')"
-    little = TableAs(path, memory="100MB")
+    path, columns = write(tmp_path / "t.csv", TRIPS), {"item": "city", "person": "rider"}
+    ask, little = "SELECT current_setting('memory_limit')", TableAs(path, memory="100MB")
     with open_table(little, columns) as small, open_table(path, columns) as usual:
         assert small.fetch(ask)[0][0] in ("95.3 MiB", "100.0 MB")
         ((own,),) = duckdb.connect().execute(ask).fetchall()

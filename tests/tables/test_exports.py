@@ -149,8 +149,7 @@ def test_a_word_is_missing_in_a_column_of_any_type(kind: Any, tmp_path: Path) ->
         if kind in KINDS[:4]:
             assert dict(count_distinct_users(form, **KEYS)) == {"b": 1}
         if kind != pa.date32():
-            swapped = count_distinct_users(form, item="PatID", user="Diagnose")
-            assert dict(swapped) == {"7": 1}
+            assert dict(count_distinct_users(form, item="PatID", user="Diagnose")) == {"7": 1}
         with open_table(form, {"value": "PatID", "person": "Diagnose"}) as rows:
             rows.load("value")
             assert len(rows.fetch("SELECT value FROM safeselect_rows WHERE value IS NOT NULL")) == 1

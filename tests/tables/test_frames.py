@@ -312,8 +312,7 @@ FORM = {"trim": True, "casefold": True, "nfc": True, "whole_numbers": True}
 
 def test_a_public_list_is_read_like_the_cells_and_released_as_stated() -> None:
     rows = pa.table({"city": MESSY, "rider": list(range(len(MESSY)))})
-    stated = ["Z\u00fcrich", "Rome", "Bern"]
-    tidy = TableAs(rows, **FORM)
+    stated, tidy = ["Z\u00fcrich", "Rome", "Bern"], TableAs(rows, **FORM)
     keys = {"item": "city", "user": "rider"}
     counts = count_distinct_users(tidy, **keys, candidates=stated)
     assert dict(counts) == {"Z\u00fcrich": 2, "Rome": 3, "Bern": 0}
@@ -334,8 +333,7 @@ def test_a_public_list_must_still_differ_and_nothing_is_charged(
     stated: list[str], message: str
 ) -> None:
     ledger = new(":memory:", epsilon=9)
-    there = scope(ledger)
-    tidy = TableAs(pa.table({"city": MESSY, "rider": MESSY}), **FORM)
+    there, tidy = scope(ledger), TableAs(pa.table({"city": MESSY, "rider": MESSY}), **FORM)
     with pytest.raises(InputError, match=message):
         top_items(tidy, item="city", user="rider", k=1, epsilon=1, candidates=stated, ledger=there)
     assert ledger.balance("a").left == {"epsilon": 9}
@@ -376,8 +374,7 @@ def test_another_encoding_is_suspected(tmp_path: Path) -> None:
 def test_several_files_of_one_form(tmp_path: Path) -> None:
     (tmp_path / "may.csv").write_bytes("city;rider\nMünchen;1\nRom;2\n".encode("latin-1"))
     (tmp_path / "june.csv").write_bytes("rider;x;city\n1;;München\n3;;Rom\n".encode("latin-1"))
-    expected = {"München": 1, "Rom": 2}
-    form = {"delimiter": ";", "encoding": "latin-1"}
+    expected, form = {"München": 1, "Rom": 2}, {"delimiter": ";", "encoding": "latin-1"}
     files = [tmp_path / "may.csv", str(tmp_path / "june.csv")]
     for table in (files, str(tmp_path / "*.csv"), [str(tmp_path / "m*.csv"), files[1]]):
         counts = count_distinct_users(TableAs(table, **form), item="city", user="rider")

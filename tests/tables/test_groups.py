@@ -89,8 +89,7 @@ def test_a_list_that_no_column_holds_is_refused_before_the_charge():
 
 @pytest.mark.parametrize(("groups", "contributions"), [(1, 2), (2, 1), (2, 10), (4, 2)])
 def test_a_user_moves_counts_of_so_many_groups_and_by_one(groups, contributions):
-    whole = counted(ROWS, groups, contributions)
-    seen = Counter()
+    whole, seen = counted(ROWS, groups, contributions), Counter()
     for rider in range(60):
         without = counted([row for row in ROWS if row[2] != rider], groups, contributions)
         changes = moved(whole, without)
@@ -117,8 +116,7 @@ def test_nobody_is_lost_without_need():
 
 def test_groups_outside_the_list_take_no_place():
     listed = counted(ROWS, 1, listed=["August"])
-    rows = [row for row in ROWS if row[0] == "August"]
-    assert moved(listed, counted(rows, 1)) == {}
+    assert moved(listed, counted([row for row in ROWS if row[0] == "August"], 1)) == {}
 
 
 def stated(found, name):

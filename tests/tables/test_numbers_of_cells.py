@@ -196,14 +196,12 @@ KINDS = [
 def test_an_engine_does_not_change_a_number(form, of, read, tmp_path):
     """Wholes beyond 2**53, heaps of ties and sums beyond the limit, in columns of two types."""
     wholes = [7000103050] * 300 + [10**18 + 2**10, 2**62, 2**60, 2**53 + 2, 10**9 + 11]
-    riders = [*range(300), 300, 300, 301, 302, 303]
-    found = []
+    riders, found = [*range(300), 300, 300, 301, 302, 303], []
     for kind, cast in KINDS:
         if form == "pandas" and pa.types.is_decimal(kind):
             continue  # of objects, which are refused
         fares = pa.array(map(cast, wholes), kind)
-        held = SOURCES[form](tmp_path, {"fare": fares, "rider": riders})
-        found.append(cells(read(held, of)))
+        found.append(cells(read(SOURCES[form](tmp_path, {"fare": fares, "rider": riders}), of)))
     last = {"smallest": 10**18 + 2**10, "largest": 2**62, "sum": 2 * 10**18}[of]
     cut = min(2**60, LIMIT) if of == "sum" else 2**60
     wanted = sorted(

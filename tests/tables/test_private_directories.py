@@ -94,8 +94,7 @@ def test_the_dead_are_swept_and_the_living_are_not(
     dead.send_signal(how)
     dead.wait()
     swept()
-    assert left(folder) == [ours]
-    assert (ours / "spill" / "rows").read_text() == PRIVATE
+    assert (left(folder), (ours / "spill" / "rows").read_text()) == ([ours], PRIVATE)
     alive.kill()
     alive.wait()
     swept()
@@ -158,8 +157,7 @@ def test_other_names_and_other_modes_are_left_alone(folder: Path) -> None:
 
 
 def test_another_user_is_told_by_its_id(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = abandoned(folder)
-    mine = os.geteuid()
+    made, mine = abandoned(folder), os.geteuid()
     with monkeypatch.context() as patch:
         patch.setattr(os, "geteuid", lambda: mine + 1)
         swept()

@@ -37,8 +37,7 @@ TABLE = pa.table({"city": [city for city, _ in ROWS], "rider": [rider for _, rid
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_a_user_counts_for_so_many_items(most: int) -> None:
     counts = count_distinct_users(TABLE, **COLUMNS, max_contributions=most, unit="person")
-    assert dict(counts) == kept(ROWS, most)
-    assert list(counts) == sorted(counts, key=str.encode)
+    assert (dict(counts), list(counts)) == (kept(ROWS, most), sorted(counts, key=str.encode))
     assert (counts.places, counts.max_contributions, counts.unit) == ("all", most, "person")
     # So the counts fit a selection with this bound, and no smaller one.
     select_partitions(counts, **COST, max_partitions=most)
@@ -100,8 +99,7 @@ def test_users_count_by_weights(most: int, monkeypatch: pytest.MonkeyPatch) -> N
     ((sums, terms),) = seen
     assert found.mechanism == "select_partitions_gaussian/1"
     assert sums == weighed(rows, terms.squared, most)
-    gone = table.filter(pc.not_equal(table["rider"], 44))
-    select_keys(gone, **call)
+    select_keys(table.filter(pc.not_equal(table["rider"], 44)), **call)
     moved = {key: value - seen[1][0].get(key, 0) for key, value in sums.items()}
     assert 0 < sum(value**2 for value in moved.values()) <= terms.squared
 

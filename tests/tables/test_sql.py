@@ -56,8 +56,7 @@ CELLS: list[list[Any]] = [
 
 def some_rows(given: random.Random, items: list[Any], users_are: Any) -> Any:
     """Few users and items, so that counts are often equal; some users have many rows."""
-    items = items[: given.choice([1, 2, 5, 12])]
-    size = given.choice([0, 1, 4, 20, 60])
+    items, size = items[: given.choice([1, 2, 5, 12])], given.choice([0, 1, 4, 20, 60])
     # A user that is NaN is none, whatever the engine does first.
     none = float("nan") if users_are == pa.float64() else None
     users = [none, *range(given.choice([2, 9, 40]))]
@@ -98,8 +97,7 @@ def test_a_proof_from_rows_is_the_plain_count_of_the_rows_that_it_reads(
             replaced.append(after)
         form = TableAs(path, trim=True, casefold=True) if seed % 2 else TableAs(path)
         monkeypatch.setattr(Table, "fetch", fetch)
-        plainly = 0
-        found = count_distinct_users(form, **columns, places=places)
+        plainly, found = 0, count_distinct_users(form, **columns, places=places)
         proved += not plainly
         monkeypatch.setattr(Table, "fetch", asked)
         if replaced:  # there was no hint

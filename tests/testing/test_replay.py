@@ -89,8 +89,7 @@ class TestReports:
                 raise KeyError("too many")
             return safeselect.measure([1], epsilon=1, sensitivity_l1=1).values
 
-        size = len(visits())
-        report = replay(fails, visits(), unit="patient")
+        size, report = len(visits()), replay(fails, visits(), unit="patient")
         assert [(each.kind, line_of(each)) for each in report.findings] == [
             ("path", 'raise KeyError("too many")')
         ]
@@ -108,8 +107,7 @@ class TestReports:
     def test_of_arguments_that_differ_the_callers_own_is_named(self):
         def some(rows):
             wards = sorted({"eye", *(row["ward"] for row in rows)})
-            scores = dict.fromkeys(["bone", "ear", "eye"], 1)
-            size = 1 + (len(wards) > 3)
+            scores, size = dict.fromkeys(["bone", "ear", "eye"], 1), 1 + (len(wards) > 3)
             return safeselect.top_k(scores, k=size, epsilon=1, sensitivity=1).labels
 
         (found,) = replay(some, visits(), unit="patient").findings

@@ -41,8 +41,7 @@ class TestDeterministicSource:
         stream = b"".join(
             hashlib.shake_256(b"seed" + i.to_bytes(8, "big")).digest(4096) for i in range(3)
         )
-        source = deterministic(b"seed")
-        sizes = [16, 1, 0, 4000, 4096, 3000]
+        source, sizes = deterministic(b"seed"), [16, 1, 0, 4000, 4096, 3000]
         start = 0
         for position, size in enumerate(sizes):
             drawn = source.begin() if position == 0 else take(source, size)
@@ -76,8 +75,7 @@ class TestReplaySource:
         assert buffer == b"\x00"
 
     def test_a_request_beyond_the_end_plays_nothing_and_latches(self):
-        source = ReplaySource(b"abc")
-        buffer = bytearray(b"\xff" * 4)
+        source, buffer = ReplaySource(b"abc"), bytearray(b"\xff" * 4)
         with pytest.raises(SourceError, match="no bytes are left to replay"):
             source.fill(buffer)
         assert buffer == bytes(4)
@@ -110,19 +108,15 @@ class TestRecordingSource:
         source = RecordingSource(ReplaySource(b"abcdef", nonces=[b"n" * 16]))
         assert source.begin() == b"n" * 16
         assert [take(source, 2), take(source, 0), take(source, 3)] == [b"ab", b"", b"cde"]
-        assert source.requests == [2, 3]
-        assert source.data == b"abcde"
-        assert source.nonces == [b"n" * 16]
-        assert source.name == "RecordingSource(ReplaySource)"
+        assert (source.requests, source.data) == ([2, 3], b"abcde")
+        assert (source.nonces, source.name) == ([b"n" * 16], "RecordingSource(ReplaySource)")
         assert source.production is False
 
     def test_failures_pass_through(self):
-        source = RecordingSource(ReplaySource(b"abc"))
-        buffer = bytearray(b"\xff" * 4)
+        source, buffer = RecordingSource(ReplaySource(b"abc")), bytearray(b"\xff" * 4)
         with pytest.raises(SourceError, match="no bytes are left to replay"):
             source.fill(buffer)
-        assert buffer == bytes(4)
-        assert source.requests == [4]
+        assert (buffer, source.requests) == (bytes(4), [4])
         assert source.data == b""
 
     def test_only_sources_are_recorded(self):
@@ -161,8 +155,7 @@ def test_sources_for_tests_raise_in_a_forked_child(build):
             code = 0
         finally:
             os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
-    assert len(take(source, 4)) == 4
+    assert (os.waitpid(child, 0)[1], len(take(source, 4))) == (0, 4)
 
 
 def test_exceptions_of_checks_can_be_copied_and_sources_cannot():

@@ -45,8 +45,7 @@ SAID = {
 
 def test_what_is_changed():
     found = list(changes(SOURCE))
-    assert {change.said for change in found} == SAID
-    assert len(found) == len(SAID)
+    assert ({change.said for change in found}, len(found)) == (SAID, len(SAID))
     assert {change.function for change in found} == {"", "kept"}
 
 
@@ -95,8 +94,7 @@ def judge() -> mutant_judge.Judge:
 
 def test_forks_end_in_time(monkeypatch, tmp_path):
     monkeypatch.setattr(mutant_judge, "LOG", tmp_path / "log")
-    now = mutate.monotonic()
-    jobs = [("quick", lambda: 11), ("endless", lambda: sleep(60))]
+    now, jobs = mutate.monotonic(), [("quick", lambda: 11), ("endless", lambda: sleep(60))]
     assert list(judge().forked(jobs, now + 1)) == [("quick", 11), ("endless", None)]
     assert mutate.monotonic() < now + 30
     with pytest.raises(RuntimeError, match="a fork for wrong failed"):

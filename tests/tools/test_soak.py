@@ -86,8 +86,7 @@ def test_a_broken_mechanism_is_found_and_a_right_one_is_not(epsilon, broken):
 
 def test_evidence_adds_up_over_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(soak, "BATCH", 5)
-    state = tmp_path / "deep" / "soak.json"
-    plain = released("1", None)
+    state, plain = tmp_path / "deep" / "soak.json", released("1", None)
     monkeypatch.setattr(soak, "cases", lambda: [plain])
     totals = []
     for code in ("one", "one", "two", "one"):

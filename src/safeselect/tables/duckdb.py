@@ -291,10 +291,8 @@ def _view(
     sql = f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {select}"
     _run(connection, sql, sources[0].failure)
     # Of several types of items: integers if all are, and text, the last by name, if any is.
-    return {
-        ours: max((types[ours] for types in found), key=lambda kind: (kind not in INTEGERS, kind))
-        for ours in columns
-    }
+    widest = partial(max, key=lambda kind: (kind not in INTEGERS, kind))
+    return {ours: widest(types[ours] for types in found) for ours in columns}
 
 
 def _names(connection: Any, source: Source, columns: Mapping[str, str]) -> list[str]:
@@ -305,8 +303,9 @@ def _names(connection: Any, source: Source, columns: Mapping[str, str]) -> list[
     if source.path is None:
         return [*dict.fromkeys(columns.values())]  # as `as_arrow` picks them
     names, below = list[str](), 0  # how many nodes are still to come inside of a column
-    asked = f"SELECT name, num_children FROM parquet_schema({literal(str(source.path))})"
-    for name, children in _run(connection, asked, source.failure)[1:]:
+    file = literal(str(source.path))
+    footer = f"SELECT name, num_children FROM parquet_schema({file})"  # noqa: S608 - quoted
+    for name, children in _run(connection, footer, source.failure)[1:]:
         names += [] if below else [name]
         below += (children or 0) - bool(below)
     return names

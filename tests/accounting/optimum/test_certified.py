@@ -38,8 +38,7 @@ def named(name: str, number: int = 0) -> dict[str, dict[str, str]]:
 
 def between(composed, value: str, width: Fraction, digits: int = 15) -> None:
     """The bracket of a delta holds the value, which is known to so many digits, and is narrow."""
-    slack = Fraction(1, 10**digits)
-    true = Fraction(value)
+    slack, true = Fraction(1, 10**digits), Fraction(value)
     upper = composed.guarantee.delta
     assert composed.lower <= true * (1 + slack)
     assert upper >= true * (1 - slack)
@@ -80,8 +79,7 @@ def test_of_unlike_ranges_the_order_that_costs_more():
 
 
 def test_equal_pure_parts_have_their_optimum_exactly():
-    case = named("k pure, optimum")
-    value = Fraction(case["output"]["epsilon"])
+    value = Fraction(named("k pure, optimum")["output"]["epsilon"])
     composed = compose([PureDP("1/2")] * 16, "1e-6")
     assert value * (1 - Fraction(1, 10**19)) <= composed.guarantee.epsilon
     assert composed.guarantee.epsilon <= value * (1 + Fraction(1, 10**9))
@@ -138,8 +136,7 @@ def recursion(ranges: list[float], x: mpmath.mpf) -> mpmath.mpf:
         return (1 - mpmath.sqrt(x * mpmath.exp(-e))) ** 2 / whole
 
     def value(t):
-        p = (1 - mpmath.exp(t - e)) / whole
-        one = recursion(ranges[1:], x * mpmath.exp(-t))
+        p, one = (1 - mpmath.exp(t - e)) / whole, recursion(ranges[1:], x * mpmath.exp(-t))
         return p * one + (1 - p) * recursion(ranges[1:], x * mpmath.exp(e - t))
 
     offsets = [e * i / 24 for i in range(25)]

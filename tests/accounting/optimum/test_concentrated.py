@@ -55,8 +55,7 @@ def test_an_envelope_is_below_its_points_and_above_what_is_convex() -> None:
 @pytest.mark.parametrize("parts", [1, 3])
 def test_a_list_with_zcdp_costs_no_less_than_what_has_it(parts: int) -> None:
     """Of Gaussian noise, and of the pure guarantee with the same rho; and no more than moments."""
-    ranges = [BoundedRange("1/10")] * 16
-    pure = PureDP("1/10")
+    ranges, pure = [BoundedRange("1/10")] * 16, PureDP("1/10")
     listed = [*ranges, *[pure.zcdp] * parts]
     found = compose(listed, "1e-6", "1e-3")
     assert found.guarantee.epsilon <= compose(listed, "1e-6", None).guarantee.epsilon

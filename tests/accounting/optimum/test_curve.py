@@ -34,10 +34,8 @@ def step_by_hand(values: np.ndarray, step: float, cells: int, place: int, offset
 @pytest.mark.parametrize("dented", [False, True])
 def test_a_step_bounds_every_offset(cells, dented):
     """Between the places, too, and for values that are not quite convex."""
-    generator = np.random.default_rng(cells)
-    step = Fraction(3, 4 * cells)
-    width = float(step)
-    length = 4 * cells
+    generator, step = np.random.default_rng(cells), Fraction(3, 4 * cells)
+    width, length = float(step), 4 * cells
     x = np.exp(width * np.arange(length))
     knots, weights = np.exp(generator.uniform(0, 3, 6)), generator.dirichlet(np.ones(6))
     values = sum(w * np.maximum(1 - x / k, 0) for w, k in zip(weights, knots, strict=True))
@@ -71,8 +69,7 @@ def test_a_curve_is_a_profile():
 def test_a_step_in_floats_is_on_both_sides_of_the_exact_one():
     """Nothing is gained or lost on a level curve, so roundings are all that is left."""
     for level in (0.1, 0.7, 1e-7, 3e-100):
-        curve = Curve(STEP, np.full(12, level), np.full(12, level))
-        found = backward(curve, 3, 1, 9)
+        found = backward(Curve(STEP, np.full(12, level), np.full(12, level)), 3, 1, 9)
         assert (found.upper[3:] >= level).all()
         assert (found.upper[3:] <= level * (1 + 2**-40)).all()
         assert (found.lower[3:7] <= level).all()

@@ -64,8 +64,7 @@ def test_chords_bound_a_profile_from_both_sides(pair, step):
         widest = mpmath.mpf(0)
         for n in range(-60, 61, 1 if LONG else 5):
             s = mpmath.mpf(n) / 23
-            true = true_profile(pair, s)
-            above = profile_of(upper, step, s)
+            true, above = true_profile(pair, s), profile_of(upper, step, s)
             below = profile_of(lower, step, s + mp(shift))
             assert below <= true + mpmath.mpf(10) ** -30
             assert above >= true - mpmath.mpf(10) ** -30

@@ -104,17 +104,14 @@ def test_who_is_left_out_of_the_settled_few_keeps_its_error(law, n):
     Between points the table says up to 2**-15 nat too much, so the winner is the last in coarse
     order: only the error term in the bound of those left out keeps it from being passed over.
     """
-    rng = np.random.default_rng(n)
-    rows = 3000
-    octave = rng.integers(3, 12, rows)
-    point = rng.integers(0, 64, (rows, 1))
+    rng, rows = np.random.default_rng(n), 3000
+    octave, point = rng.integers(3, 12, rows), rng.integers(0, 64, (rows, 1))
     # V = 2**-(z + 1) (1 + p / 64): on a point.
     corner = ((64 + point.astype(np.uint64)) << np.uint64(57)) >> octave[:, None].astype(np.uint64)
     target = oracle.noise(law, corner)
     # The others meet it from another octave, half way between points, a trifle lower.
     steps = rng.integers(1, 8, (rows, n - 1)).astype(np.uint64)
-    scores = np.concatenate([np.zeros((rows, 1), np.uint64), steps], axis=1)
-    rate = 0.25
+    scores, rate = np.concatenate([np.zeros((rows, 1), np.uint64), steps], axis=1), 0.25
     below = 2.0 ** rng.uniform(-21, -15.5, (rows, n - 1))
     words = np.concatenate([corner, oracle.words_for(law, target - steps * rate - below)], axis=1)
     shuffled = rng.permuted(np.tile(np.arange(n), (rows, 1)), axis=1)
@@ -132,8 +129,7 @@ def decoded(stream: Stream, rows: int, n: int, block: int) -> np.ndarray[Any, An
     parts = [part for part, size in zip(stream.parts, stream.requests, strict=True) if size > 0]
     found, at = [], 0
     for start in range(0, rows, block):
-        count = min(block, rows - start)
-        words = lanes(parts[at], np.uint64)
+        count, words = min(block, rows - start), lanes(parts[at], np.uint64)
         assert words.size == n * count
         found.append(words.reshape(n, count).T)
         at += 2
@@ -156,14 +152,11 @@ def test_every_row_looks_at_its_own_words_and_at_no_others(law, n):
     own words off the tape, would disagree with half of them.
     """
     noise_rate, rate = NoiseRate(Fraction(1, 4)), 0.25
-    rng = np.random.default_rng(n)
-    block = engine.batch_plan(LAWS[law], n, noise_rate).rows
+    rng, block = np.random.default_rng(n), engine.batch_plan(LAWS[law], n, noise_rate).rows
     for rows in sizes(n):
-        scores = rng.integers(0, 12, (rows, n), dtype=np.uint64)
-        stream = Stream(seed=rows)
+        scores, stream = rng.integers(0, 12, (rows, n), dtype=np.uint64), Stream(seed=rows)
         found = MANY[law](scores.copy(), noise_rate, stream)
-        words = decoded(stream, rows, n, block)
-        right, sure = oracle.winners(law, rate, scores, words)
+        right, sure = oracle.winners(law, rate, scores, decoded(stream, rows, n, block))
         assert found.shape == (rows,)
         assert found[sure].tolist() == right[sure].tolist()
         assert int(sure.sum()) >= rows - 1 - rows // 1000

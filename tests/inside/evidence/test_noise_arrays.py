@@ -60,8 +60,7 @@ class Digit:
             ends = sorted(int(mpmath.floor(mpmath.ldexp(each, 128) + trifle)) for each in chances)
         self._ends = ends
         self._words = np.array([end >> 112 for end in ends], dtype=np.int64)
-        inside = np.array([end % (1 << 112) > 0 for end in ends])
-        self._crossed = self._words[inside]
+        self._crossed = self._words[np.array([end % (1 << 112) > 0 for end in ends])]
 
     def read(self, words: Any, fine: Any) -> Any:
         """The digits; -1 for one that has only begun.
@@ -134,8 +133,7 @@ def sizes() -> list[int]:
 def test_every_number_is_made_of_its_own_words(name, signed):
     """A chunk, a piece or one more number: no word is used twice and none is passed over."""
     noise_rate = DECAYS[name]
-    laws = digits_of(noise_rate)
-    chance = 1 / (1 + exp(float(rate_of(noise_rate))))
+    laws, chance = digits_of(noise_rate), 1 / (1 + exp(float(rate_of(noise_rate))))
     draw = engine.geometric.discrete_laplace if signed else engine.geometric.geometric
     every = name in ("one digit", "two digits")
     for size in sizes() if every else (1, PIECE + 1, CHUNK + 1):

@@ -111,8 +111,7 @@ def test_bytecodes_are_the_same_for_lists_of_integers() -> None:
 
 def float_families(n: int, dtype: str, *, whole: bool) -> dict[str, NDArray[Any]]:
     """Columns of one dtype that differ in size, sign, closeness and in what is cut."""
-    largest = np.finfo(dtype).max
-    random = np.random.default_rng(4)
+    largest, random = np.finfo(dtype).max, np.random.default_rng(4)
     found = {
         "all equal": np.zeros(n),
         "negative zeros": np.full(n, -0.0),

@@ -17,8 +17,7 @@ TAPES = 20
 
 def requests(mechanism: str, scores: object, tape: int, **more: object) -> tuple[int, ...]:
     """The sizes of the requests of one call on the tape of that number."""
-    tape_source = DeterministicSource(tape, i_understand_this_is_not_private=True)
-    source = RecordingSource(tape_source)
+    source = RecordingSource(DeterministicSource(tape, i_understand_this_is_not_private=True))
     MECHANISMS[mechanism](scores, source=source, **more)
     return tuple(source.requests)
 

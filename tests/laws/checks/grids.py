@@ -114,8 +114,7 @@ def _chances(
     shares: Sequence[int], first: int, last: int, share: float, rate: float, ties: str
 ) -> list[float]:
     """The exponential mechanism over the points first .. last, by its definition."""
-    wanted = share * len(shares)
-    away = []
+    wanted, away = share * len(shares), []
     for point in range(first, last + 1):
         low, high = bisect_left(shares, point), bisect_right(shares, point)
         away.append(abs(low - wanted) if ties == "below" else max(low - wanted, wanted - high))

@@ -74,8 +74,7 @@ def _rule() -> tuple[list[float], int]:
     growth, delta = exp(float(KEY_COST["epsilon"])), float(Fraction(KEY_COST["delta"]))
     rows, centre = [0.0], 0
     while rows[-1] < 1:
-        risen = growth * rows[-1] + delta
-        fallen = 1 - (1 - rows[-1] - delta) / growth
+        risen, fallen = growth * rows[-1] + delta, 1 - (1 - rows[-1] - delta) / growth
         if risen <= min(fallen, 1):
             centre = len(rows)
         rows.append(min(risen, fallen, 1.0) if rows[-1] + delta < 1 else 1.0)

@@ -182,8 +182,7 @@ def _one_shot() -> Iterator[OneShot]:
                     anew=anew,
                     cost=_COST,
                 )
-    small = {"epsilon": "1/5", "delta": "1/20"}
-    word = {"mechanism": "laplace", **_TWO}
+    small, word = {"epsilon": "1/5", "delta": "1/20"}, {"mechanism": "laplace", **_TWO}
     yield OneShot(
         "top_k_laplace/1",
         top_k,

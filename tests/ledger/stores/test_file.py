@@ -34,8 +34,7 @@ pytestmark = [
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A ledger with one charge of 1/10 that was released."""
-    made = new(tmp_path / "budget.ledger", epsilon=1)
-    scope(made).pay(pure()).released("blue", b"s" * 32)
+    scope(new(tmp_path / "budget.ledger", epsilon=1)).pay(pure()).released("blue", b"s" * 32)
     return tmp_path / "budget.ledger"
 
 
@@ -77,8 +76,7 @@ def test_a_hole_in_the_last_line_is_ignored_and_in_another_one_is_damage(path: P
     """Pages of one write that never reached the disk: zeros, up to the file's end or not."""
     scope(Ledger.open(path)).pay(pure(parameters={"long": "x" * 20_000}))
     whole = path.read_bytes()
-    last = whole.rindex(b"\n", 0, -1) + 1
-    pages = 0
+    last, pages = whole.rindex(b"\n", 0, -1) + 1, 0
     for page in range(last // 4096, len(whole) // 4096 + 1):
         start, end = max(last, page * 4096), min(len(whole), (page + 1) * 4096)
         path.write_bytes(whole[:start] + bytes(end - start) + whole[end:])
@@ -94,8 +92,7 @@ def test_a_hole_in_the_last_line_is_ignored_and_in_another_one_is_damage(path: P
 
 
 def test_an_edit_of_what_a_charge_builds_on_stops_it(path: Path) -> None:
-    ledger = Ledger.open(path)
-    there, whole = scope(ledger), path.read_bytes()
+    there, whole = scope(Ledger.open(path)), path.read_bytes()
     start = whole.rindex(b"\n", 0, -1) + 1
     path.write_bytes(
         whole[:start] + whole[start:].replace(b'"commitment":"', b'"commitment":"0', 1)
@@ -184,8 +181,7 @@ def test_what_happens_to_the_file_while_it_is_synced_withholds_the_answer(
     what: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = scope(Ledger.open(path))
-    pending = there.pay(pure())
-    synced = os.fdatasync
+    pending, synced = there.pay(pure()), os.fdatasync
 
     def meanwhile(descriptor: int) -> None:
         synced(descriptor)
@@ -220,8 +216,7 @@ def test_one_file_of_two_names_is_one_ledger(path: Path, tmp_path: Path) -> None
 def test_a_write_that_fails_is_taken_back(
     failure: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = Ledger.open(path)
-    there, before, failed = scope(ledger), path.read_bytes(), []
+    there, before, failed = scope(Ledger.open(path)), path.read_bytes(), []
     synced, limit = os.fdatasync, resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fail(descriptor: int) -> None:
@@ -249,8 +244,7 @@ def test_a_write_that_fails_is_taken_back(
 def test_who_cannot_take_a_write_back_writes_no_more(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = Ledger.open(path)
-    there = scope(ledger)
+    there = scope(Ledger.open(path))
 
     def fail(*_: Any) -> None:
         raise OSError(errno.EIO, "Input/output error")
@@ -333,8 +327,7 @@ def test_a_read_only_ledger_can_be_read_and_not_charged(path: Path) -> None:
     for folder in path.parents:
         if Path(tempfile.gettempdir()) in folder.parents:
             folder.chmod(folder.stat().st_mode | 0o005)
-    there = scope(Ledger.open(path))
-    child = os.fork()
+    there, child = scope(Ledger.open(path)), os.fork()
     if child == 0:
         try:
             if os.getuid() == 0:  # who may write everywhere

@@ -88,8 +88,7 @@ def test_what_the_server_takes_every_reader_takes(
         deep = {"type": "About", "guarantee": deep}
     records.append({**record, "guarantee": deep})
     bodies = [json.dumps(each, sort_keys=True, separators=(",", ":")) for each in records]
-    fine = canonical(record)
-    taken = 0
+    fine, taken = canonical(record), 0
     with closing(psycopg.connect(place.conninfo(CHARGER))) as connection:
         for body in [fine, *bodies, *spellings(fine)]:
             if not any(
@@ -118,15 +117,13 @@ def test_a_price_that_a_charger_forged_is_found(place: Place, name: str) -> None
     place.make(epsilon=1, delta="1/10")
     ledger = Ledger.open(place.store(CHARGER))
     guarantee = ApproximateDP("1/10", "1/1000") if name == "own_delta" else PureDP("1/10")
-    balance = ledger.balance("a")
-    price = balance.budget.price(guarantee)
+    price = ledger.balance("a").budget.price(guarantee)
     for less, is_found in ((price[name], False), (price[name] * Fraction(999, 1000), True)):
         paid = {**price, name: less}
         forged = a_charge(ledger, charge=exact_texts(paid))
         forged["guarantee"] = {"type": "PureDP", "epsilon": "1/10"}
         if name == "own_delta":
-            about = {"type": "ApproximateDP", "epsilon": "1/10", "delta": "1/1000"}
-            forged["guarantee"] = about
+            forged["guarantee"] = {"type": "ApproximateDP", "epsilon": "1/10", "delta": "1/1000"}
         forged["parts"] = []
         after = add(ledger.balance("a").spent, paid)
         forged["charges"][0]["after"] = exact_texts(after)

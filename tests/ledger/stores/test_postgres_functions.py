@@ -252,8 +252,7 @@ def forgeries(ledger: Ledger) -> list[tuple[dict[str, Any], str]]:
 
     Those that differ in one value are in `test_postgres_forged.py`.
     """
-    spent = {"epsilon": str(ledger.balance("a").spent["epsilon"])}
-    fine = a_charge(ledger)
+    spent, fine = {"epsilon": str(ledger.balance("a").spent["epsilon"])}, a_charge(ledger)
     (one,) = fine["charges"]
     nothing = {**one, "charge": {"epsilon": "0"}, "after": spent}
     again = [record.content for record in ledger.records()][2]
@@ -467,8 +466,7 @@ def test_a_child_has_a_connection_of_its_own_and_leaves_its_parents_open(place: 
 
 def test_a_handler_in_the_middle_of_a_transaction_gets_another_connection(place: Place) -> None:
     """Its COMMIT must not commit half of what it interrupted."""
-    ledger = place.make(epsilon=1)
-    store = place.store(CHARGER)
+    ledger, store = place.make(epsilon=1), place.store(CHARGER)
 
     def work(journal: Any) -> None:
         assert len(store.read(lambda rows: rows.rows(0, 10))) == 2
@@ -476,6 +474,5 @@ def test_a_handler_in_the_middle_of_a_transaction_gets_another_connection(place:
 
     with pytest.raises(ZeroDivisionError):
         store.write(work)
-    other = Ledger.open(store)
-    scope(other).pay(pure())
+    scope(Ledger.open(store)).pay(pure())
     assert ledger.check().count == 3

@@ -205,8 +205,7 @@ def test_a_lost_reply_is_asked_for_and_charged_once(
     assert commits == []
     commits += lost
     pending.released("x", b"s" * 32)
-    assert commits == []
-    assert kinds(ledger) == ["created", "scope", "charged", "released"]
+    assert (commits, kinds(ledger)) == ([], ["created", "scope", "charged", "released"])
     assert ledger.balance("a").spent == {"epsilon": Fraction(1, 10)}
     with pytest.raises(RepeatedRequest, match="was released"):
         there.pay(pure())
@@ -221,8 +220,7 @@ def test_what_an_owner_adds_is_there_once_whose_reply_was_lost(
     place.append(CHARGER, a_charge(ledger), FALSE)
     commits += lost
     assert set_aside(place.owner, signer=KEY, reason="x") == (2, 2)
-    assert commits == []
-    assert kinds(ledger) == ["created", "scope", "charged", "repaired"]
+    assert (commits, kinds(ledger)) == ([], ["created", "scope", "charged", "repaired"])
 
 
 @pytest.mark.parametrize("first", [before, after])
@@ -235,8 +233,7 @@ def test_a_reply_that_cannot_be_asked_for_withholds_the_answer(
     with pytest.raises(LedgerError, match="nothing is released") as caught:
         scope(ledger).pay(pure())
     assert caught.value.try_again is False
-    assert commits == []
-    assert kinds(ledger).count("charged") == (first is after)
+    assert (commits, kinds(ledger).count("charged")) == ([], first is after)
     scope(ledger).pay(pure())
 
 
@@ -371,8 +368,7 @@ def test_what_is_refused_without_the_lock_is_judged_anew(place: Place) -> None:
     place.make(epsilon=1)
     mine, other = (Ledger.open(place.store(CHARGER)) for _ in range(2))
     there, same = (scope(each).asked("r") for each in (mine, other))
-    pending = there.pay(pure())
-    pending.released("x", b"s" * 32)
+    there.pay(pure()).released("x", b"s" * 32)
     with pytest.raises(RepeatedRequest, match="was released"):
         same.pay(pure())
     for _ in range(9):
@@ -408,5 +404,4 @@ def test_a_long_read_is_made_without_the_lock(
 
     monkeypatch.setattr(psycopg.ClientCursor, "execute", looked)
     there.pay(pure())
-    assert locked == [False, False, True]
-    assert mine.check().count == 11
+    assert (locked, mine.check().count) == ([False, False, True], 11)

@@ -185,8 +185,7 @@ def test_a_full_disk_refuses_and_releases_nothing(kind: str, small_disk: Path) -
     def looked_at(make: Callable[[], Any]) -> None:
         ledger, answers = new(make(), epsilon=1000), 0
         charge(ledger)
-        filling = fill(small_disk)
-        refused = ""
+        filling, refused = fill(small_disk), ""
         while not refused and answers < 2000:
             try:
                 charge(ledger)

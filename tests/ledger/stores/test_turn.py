@@ -150,7 +150,6 @@ def test_the_process_is_compared_before_anything_is_written(
         store.write(work)
     if os.getpid() != parent:
         os._exit("was forked" not in str(met.value) or path.read_bytes() != before)
-    assert codes == [0]
-    assert path.read_bytes() == before
+    assert (codes, path.read_bytes()) == ([0], before)
     scope(ledger).pay(pure())
     assert ended(start_child(lambda: scope(ledger).pay(pure()))) == 0

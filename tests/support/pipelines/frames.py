@@ -23,8 +23,7 @@ def busiest_wards(visits: Any) -> dict[str, Any]:
 
     found = top_k(scores.tolist(), k=2, epsilon=1, sensitivity=1, monotonic=True, labels=wards)
 
-    first = found.labels[0]
-    second = found.labels[1]
+    first, second = found.labels[0], found.labels[1]
     report = {"wards": list(found.labels), "first": first}
     report["text"] = f"most patients went to {first}, then to {second}"
     urgent = ["heart", "lung"]
@@ -40,8 +39,7 @@ def ward_report(visits: Any) -> list[tuple[str, int]]:
     pairs = pairs.sort_values(["patient", "ward"])
     pairs = pairs.groupby("patient").head(2)
 
-    table = pairs.groupby("ward").size()
-    counts = {}
+    table, counts = pairs.groupby("ward").size(), {}
     for ward in WARDS:
         counts[ward] = int(table.get(ward, 0))
 
@@ -60,8 +58,7 @@ def wards_to_watch(visits: Any) -> list[str]:
     """Two wards with many patients, found in turn; it ends when two are found."""
     known = visits[visits["ward"].isin(WARDS)]
     once = known.drop_duplicates(["patient", "ward"])
-    counts = once.groupby("ward").size()
-    found = []
+    counts, found = once.groupby("ward").size(), []
 
     session = SparseVector(threshold=20, k=2, epsilon=1, sensitivity=1, monotonic=True)
     with session:

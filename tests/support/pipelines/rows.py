@@ -81,15 +81,13 @@ def two_answers(plays: list[dict[str, Any]]) -> dict[str, Any]:
 
 def by_month(plays: list[dict[str, Any]]) -> list[str]:
     """The genre of each month, where a person counts in two months at most."""
-    months = ["May", "June", "July"]
-    seen = defaultdict(set)
+    months, seen = ["May", "June", "July"], defaultdict(set)
     for play in sorted(plays, key=lambda play: (play["person"], play["month"])):
         mine = seen[play["person"]]
         if len({month for month, _ in mine} | {play["month"]}) <= 2:
             mine.add((play["month"], play["genre"]))
 
-    counted = Counter(pair for mine in seen.values() for pair in mine)
-    matrix = []
+    counted, matrix = Counter(pair for mine in seen.values() for pair in mine), []
     for month in months:
         matrix.append([counted[month, genre] for genre in GENRES])
 

@@ -26,8 +26,7 @@ def first_ward(rows):
 
 class TestTheWorldOutside:
     def test_no_byte_of_a_ledger_changes(self, tmp_path: Path):
-        place = tmp_path / "ledger"
-        budget = Budget("patient", "add_remove", epsilon=3)
+        place, budget = tmp_path / "ledger", Budget("patient", "add_remove", epsilon=3)
         delivered = []
 
         def deliver(*answer, **more):
@@ -54,10 +53,8 @@ class TestTheWorldOutside:
             for pairs in (5, 20):
                 assert not replay(spend, visits(), unit="patient", pairs=pairs)
             after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-            assert before == after
-            assert delivered == []
-            assert ledger.balance("trial").spent["epsilon"] == 0
-            assert spend(visits())[2] == 1
+            assert (before, delivered) == (after, [])
+            assert (ledger.balance("trial").spent["epsilon"], spend(visits())[2]) == (0, 1)
             assert ledger.balance("trial").spent["epsilon"] == 3
 
     def test_what_production_runs_is_put_back(self):

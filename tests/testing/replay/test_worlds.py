@@ -26,8 +26,7 @@ class TestData:
         import pyarrow
 
         rows = [{"patient": each["patient"], "ward": each["ward"]} for each in visits()[:40]]
-        frame = pandas.DataFrame(rows)
-        path = folder / f"visits.{kind}"
+        frame, path = pandas.DataFrame(rows), folder / f"visits.{kind}"
         if kind == "csv":
             frame.to_csv(path, index=False)
         elif kind == "jsonl":
@@ -91,8 +90,7 @@ class TestData:
         table = np.array([[each % 7, each % 3, 50 * (each % 2)] for each in range(30)])
 
         def best(array):
-            sums = array[:, 2].sum()
-            scores = [int(sums), 0]
+            scores = [int(array[:, 2].sum()), 0]
             return safeselect.permute_and_flip(scores, epsilon=1, sensitivity=50).index
 
         assert replay(best, table, unit=0).findings[0].kind == "sensitivity"
@@ -119,7 +117,6 @@ def test_a_column_of_pandas_is_data_and_its_index_the_unit():
     wards = pandas.Series({each["patient"]: each["ward"] for each in visits()})
 
     def listed(wards):
-        counts = wards.value_counts()
-        return safeselect.permute_and_flip(counts, epsilon=1, sensitivity=1).label
+        return safeselect.permute_and_flip(wards.value_counts(), epsilon=1, sensitivity=1).label
 
     assert [each.kind for each in replay(listed, wards, unit=None).findings] == ["public"]
