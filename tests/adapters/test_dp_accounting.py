@@ -106,7 +106,7 @@ def test_zcdp_has_no_loss_distribution() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: dp_event(1, accountant="rdp"), r"must be a safeselect guarantee, got 1 \(int\)"),
+        (lambda: dp_event(1, accountant="rdp"), r"must be one of a release, got 1 \(int\)"),
         (lambda: dp_event(PureDP(1), accountant="gdp"), "accountant must be 'rdp' or 'pld'"),
         (lambda: dp_event(PureDP(1), accountant=["rdp"]), "got an object of type list"),
         (lambda: dp_events(PureDP(1), accountant="rdp"), "guarantees must be a list"),

@@ -73,7 +73,8 @@ CALLS: dict[str, Callable[..., object]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_a7_ours_has_no_float_to_slow_down(name):
     """Not in any function of the package, for scores whose naive weights are subnormal."""
-    scores, package = [1, *[-1417] * 40], Path(safeselect.__file__).parent
+    scores = [1, *[-1417] * 40]
+    package = Path(safeselect.__file__).parent
 
     def call() -> None:
         CALLS[name](scores, epsilon=1, sensitivity=1)

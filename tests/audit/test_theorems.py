@@ -30,7 +30,7 @@ OTHERS = {
     "more items of a group": (both(k="3"), "6 and 2", "groups"),
     "more keys of a user": (both(max_partitions="4"), "It uses 4", "keys"),
     "a strategy for more keys of a user": (both(max_partitions="6"), "It uses 6", "a strategy"),
-    "a number that is none": (both(k="x"), "'k' must be a", "groups"),
+    "a number that is none": (both(max_partitions="x"), "'max_partitions' must be a", "keys"),
 }
 
 

@@ -67,7 +67,8 @@ def ends(steps: list[int], draws: Draws, public: Plan) -> list[tuple[mpmath.mpf,
 def check(steps: list[int], draws: Draws, public: Plan, result: Ranking) -> None:
     """The ranking holds for every value of the digits that have not been drawn."""
     with mpmath.workdps(150):
-        bounds, order = ends(steps, draws, public), list(result.indices)
+        bounds = ends(steps, draws, public)
+        order = list(result.indices)
         assert len(order) == public.k
         rest = sorted(set(range(len(steps))) - set(order), key=lambda i: -bounds[i][1])
         if result.gaps is not None:

@@ -100,7 +100,8 @@ def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
 def test_what_waits_is_written_at_once_and_each_is_answered(held: Held) -> None:
     ledger = Ledger(held.book)
     there = scope(ledger)
-    pending, twin = there.pay(pure("1/10")), pure("1/100")
+    pending = there.pay(pure("1/10"))
+    twin = pure("1/100")
     found = held.run(
         lambda: there.pay(pure("1/10")).charge,
         lambda: there.pay(pure("9/10")),

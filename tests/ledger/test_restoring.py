@@ -210,7 +210,8 @@ def test_a_repair_that_dies_loses_nothing(tmp_path: Path, call: str) -> None:
         path.chmod(0o600)
 
         def work(number: int = number) -> None:
-            calls, plain = [], getattr(os, call, None)
+            calls = []
+            plain = getattr(os, call, None)
 
             def dying(*arguments: Any) -> Any:
                 calls.append(call)
@@ -320,8 +321,7 @@ def test_lines_of_another_ledger_or_short_of_a_head_write_nothing(tmp_path: Path
 
 def test_lines_of_a_signed_ledger_are_verified(tmp_path: Path) -> None:
     old, lines, head = copies(tmp_path, signer=SIGNER)
-    before = old.read_bytes()
-    forged = [*lines[:-1], lines[-1][:-4] + b"0" + lines[-1][-3:]]
+    before, forged = old.read_bytes(), [*lines[:-1], lines[-1][:-4] + b"0" + lines[-1][-3:]]
     assert forged != lines or lines[-1][-4:-3] == b"0"
     with pytest.raises(ParameterError, match="pass public_keys="):
         append(old, lines)

@@ -186,8 +186,7 @@ def test_keys_and_units_hold_the_largest_spread(rate):
 def test_a_column_with_labels_is_a_mapping():
     """By its order, the labels of one column and the weights of another were mixed up."""
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
-    terms = {"epsilon": 1, "range_": 1}
-    scores = pd.Series([0, 0, 0], index=["a", "b", "c"])
+    terms, scores = {"epsilon": 1, "range_": 1}, pd.Series([0, 0, 0], index=["a", "b", "c"])
     weights = pd.Series([1, 0, 0], index=["c", "b", "a"])
     assert {exponential_mechanism(scores, weights=weights, **terms).label for _ in range(20)} == {
         "c"

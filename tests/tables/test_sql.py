@@ -97,7 +97,8 @@ def test_a_proof_from_rows_is_the_plain_count_of_the_rows_that_it_reads(
             replaced.append(after)
         form = TableAs(path, trim=True, casefold=True) if seed % 2 else TableAs(path)
         monkeypatch.setattr(Table, "fetch", fetch)
-        plainly, found = 0, count_distinct_users(form, **columns, places=places)
+        plainly = 0
+        found = count_distinct_users(form, **columns, places=places)
         proved += not plainly
         monkeypatch.setattr(Table, "fetch", asked)
         if replaced:  # there was no hint

@@ -89,7 +89,8 @@ class TestReports:
                 raise KeyError("too many")
             return safeselect.measure([1], epsilon=1, sensitivity_l1=1).values
 
-        size, report = len(visits()), replay(fails, visits(), unit="patient")
+        size = len(visits())
+        report = replay(fails, visits(), unit="patient")
         assert [(each.kind, line_of(each)) for each in report.findings] == [
             ("path", 'raise KeyError("too many")')
         ]

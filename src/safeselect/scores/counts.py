@@ -108,8 +108,9 @@ class Counts(Mapping[Any, int]):
                 "check= must be the rows that an engine which compares text byte by byte returns, "
                 "in order, for the statement of `safeselect sql --check`"
             )
-        largest_last = sorted(_pairs(rows), key=itemgetter(1))
-        return cls(dict(largest_last), places, max_contributions, unit=unit)
+        pairs = [*_pairs(rows)]
+        of = dict(sorted(pairs, key=itemgetter(1)))
+        return cls({name: of[name] for name, _ in pairs}, places, max_contributions, unit=unit)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Counts are private and cannot be copied or pickled; pickle dict(counts)")

@@ -43,8 +43,7 @@ def test_a_step_bounds_every_offset(cells, dented):
     if dented:
         values = values * (1 + 1e-3 * generator.random(length))
         values = np.maximum.accumulate(values[::-1])[::-1]
-    found = backward(Curve(step, values, np.zeros(length)), cells, 1, 5 * cells)
-    slack = 0.0
+    found, slack = backward(Curve(step, values, np.zeros(length)), cells, 1, 5 * cells), 0.0
     for place in generator.integers(0, 3 * cells, 12).tolist():
         offsets = np.linspace(0, cells * width, 20 * cells + 1)
         true = max(step_by_hand(values, width, cells, place, t) for t in offsets)

@@ -182,9 +182,8 @@ class Watch:
             self._run = None
         if self._strayed is not None:
             raise self._strayed
-        is_new = {file for file in self.files if file.is_file() and file.stat().st_mtime}
-        written = [file.read_bytes() if file in is_new else None for file in self.files]
-        run.printed = (printed.getvalue(), written) if self.captured else None
+        wrote = [f.read_bytes() if f.is_file() and f.stat().st_mtime else None for f in self.files]
+        run.printed = (printed.getvalue(), wrote) if self.captured else None
         return run
 
     @contextmanager
