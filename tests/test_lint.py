@@ -28,7 +28,7 @@ FLOORS = (
 
 ALLOWED = {
     ("randomness/source.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
-    ("release/results.py", "float("): "columns for people; what was released is exact beside them",
+    ("exact/parameters.py", "float("): "columns for people; what was released is exact beside them",
     ("testing/experiments.py", "float type"): "chances for people, rounded once from enclosures",
     ("ledger/stores/turn.py", "float literal"): "seconds to wait for a lock",
     ("exact/parameters.py", "float type"): "names the float types that are read",

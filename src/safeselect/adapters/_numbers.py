@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.exact.parameters import describe, rational
+from safeselect.exact.parameters import as_float, describe, rational
 from safeselect.mechanisms.quantiles import reader
-from safeselect.release.results import as_float
 
 _STEPS = 1000
 """Grid steps in the sensitivity: reading widens the noise by 1 or 2 thousandths."""

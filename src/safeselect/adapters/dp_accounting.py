@@ -48,7 +48,7 @@ from safeselect.adapters._numbers import at_least, at_most
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import decimal
 from safeselect.exact.interval import Interval, rounded_down
-from safeselect.exact.parameters import describe, rational, read_choice
+from safeselect.exact.parameters import as_float, describe, rational, read_choice
 from safeselect.promises.guarantees import (
     ApproximateDP,
     LaplaceDominated,
@@ -56,7 +56,6 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 from safeselect.release.display import library
-from safeselect.release.results import as_float
 
 __all__ = ["dp_event", "dp_events", "dp_pld"]
 

@@ -13,9 +13,9 @@ from io import BytesIO
 from typing import Any
 
 from safeselect.adapters.notebook import facts, title
+from safeselect.exact.parameters import as_float
 from safeselect.release.display import cost, cut_text, library
 from safeselect.release.page import shown
-from safeselect.release.results import as_float
 from safeselect.scores.candidates import label_text
 
 __all__ = ["plot"]

@@ -250,6 +250,14 @@ def read_list(value: object, name: str, more: str = "") -> list[Any]:
     return list(value)
 
 
+def as_float(value: Any) -> float:
+    """The nearest float; beyond the largest, an infinite one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf" if value > 0 else "-inf")
+
+
 def exact_text(value: Fraction) -> str:
     """A number as records spell it: exact, in lowest terms.
 

@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Any
 
 from safeselect.errors import ParameterError
+from safeselect.exact.parameters import as_float
 from safeselect.promises.guarantees import STATED
-from safeselect.release.results import as_float
 from safeselect.scores.candidates import label_text
 
 _SHOWN = 10  # labels

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, Type
 import numpy as np
 
 from safeselect.errors import InputError, ParameterError
-from safeselect.exact.parameters import exact_text, read_exact
+from safeselect.exact.parameters import as_float, exact_text, read_exact
 from safeselect.scores.candidates import Label, label_text
 
 if TYPE_CHECKING:
@@ -293,14 +293,6 @@ class Release:
 
     def _repr_html_(self) -> str:
         return str(_beside("notebook").html(self))
-
-
-def as_float(value: Any) -> float:
-    """The nearest float; beyond the largest, an infinite one."""
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf" if value > 0 else "-inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
