@@ -25,8 +25,7 @@ LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_a_score_that_was_cut_is_never_left_out(law: Law) -> None:
     """Noise not covered for all that have a place; candidate 0 leads by 2**63 nats."""
-    public = plan(law, 2, NoiseRate(Fraction(1)), False)
-    steps = np.zeros(60, dtype=np.uint64)
+    public, steps = plan(law, 2, NoiseRate(Fraction(1)), False), np.zeros(60, dtype=np.uint64)
     steps[0] = 2**63
     words = np.full(60, 2**62, dtype=np.uint64)
     words[1 : 1 + public.fine_contenders] = 0

@@ -90,8 +90,7 @@ def test_noise_of_all(slot_bits):
     lanes = [tape.take(64) for _ in range(n)]
     slots = [tape.take(slot_bits) if slot_bits else 0 for _ in range(few)]
     source = Given(integers(lanes, 8) + (integers(slots, slot_bits // 8) if slot_bits else b""))
-    found = draw_noise(n, LAPLACE, source, few, slot_bits)
-    noise = np.empty(n, dtype=np.int64)
+    found, noise = draw_noise(n, LAPLACE, source, few, slot_bits), np.empty(n, dtype=np.int64)
     read_noise(noise_table(LAPLACE), np.array(lanes, dtype=np.uint64), noise)
     assert (found.words.tolist(), found.noise.tolist()) == (lanes, noise.tolist())
     assert found.slots == slots

@@ -89,8 +89,7 @@ def test_a_budget_is_read_from_its_record_exactly(terms: dict[str, Any], tmp_pat
     assert (Budget.of(content), Budget.of(content).caps) == (budget, budget.caps)
     assert Budget.of(content).as_record() == content
     assert content["budget"].keys() >= {"own_delta", "excesses", "weights", "ceiling"}
-    ledger = Ledger.create(tmp_path / "l", {"a": budget})
-    again = Ledger.open(tmp_path / "l")
+    ledger, again = Ledger.create(tmp_path / "l", {"a": budget}), Ledger.open(tmp_path / "l")
     assert again.scopes() == ledger.scopes() == ledger.check().scopes
     for balance in again.scopes().values():
         assert (balance.budget, balance.budget.caps) == (budget, budget.caps)

@@ -116,7 +116,8 @@ def test_creating_and_opening_are_two_things(tmp_path: Path) -> None:
 
 def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
-    for budgets in ({"a": 1}, {"a\n": Budget(**TERMS, epsilon=1)}, {1: 2}, [1], None):
+    long = {"a" * 150: Budget(**TERMS, epsilon=1, blocks=["b" * 100, "c"])}  # with its block
+    for budgets in ({"a": 1}, {"a\n": Budget(**TERMS, epsilon=1)}, long, {1: 2}, [1], None):
         with pytest.raises(ParameterError, match=r"budgets must map|of a scope must"):
             Ledger.create(path, budgets)  # type: ignore[arg-type]
     for signer in (b"key" * 20, Ed25519Signer, object()):

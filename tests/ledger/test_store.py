@@ -50,3 +50,6 @@ def test_rows_are_kept_in_order_all_or_none(name: str, tmp_path: Path) -> None:
     assert rows(store)[:4] == before
     if name != "memory":
         assert Ledger.open(store).check().count == 5
+    if name != "own":
+        with pytest.raises(LedgerError, match="already"):
+            new(store)

@@ -75,8 +75,7 @@ def bit_tree(
     if max_leaves < 1 or max_bits < 1 or max_bits % (8 * _PIECE):
         raise ParameterError("max_leaves must be positive, max_bits a positive multiple of 128")
     lower: dict[Hashable, int] = {}
-    unfinished = 0
-    tail = int.from_bytes(shake_256(b"bit tree").digest(max_bits // 8), "big")
+    unfinished, tail = 0, int.from_bytes(shake_256(b"bit tree").digest(max_bits // 8), "big")
     heap = [(0, 0)]  # (length, bits) of prefixes not yet opened: the shortest is the heaviest
     for _ in range(max_leaves):
         if not heap:

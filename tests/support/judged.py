@@ -460,8 +460,7 @@ def _sparse(found: Observation) -> None:
         if answer.above:
             draw = both[1] if answer.branch == "middle" else both[0]
             path, low = path + draw.high * (up + back), low + draw.low * (up + back)
-    epsilon = Fraction(args["epsilon"])
-    spent = sum(answer.cost for answer in found.answers)
+    epsilon, spent = Fraction(args["epsilon"]), sum(answer.cost for answer in found.answers)
     _covered(path, spent, low, "the answers above")
     share = args.get("split")
     if share is not None:

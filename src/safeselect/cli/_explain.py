@@ -100,11 +100,11 @@ def _fits(options: argparse.Namespace) -> int:
 
 
 def _planning(
-    plan: Callable[..., Plans], purpose: str, own: tuple[Option, ...], asked: str, told: str
+    plan: Callable[..., Plans], purpose: str, own: tuple[Option, ...], asked: str, note: str
 ) -> Command:
     every = (*COMPARED, *own)
     name = plan.__name__.replace("_", "-")
-    about = f"{told}\n\nFor example: safeselect {name} {asked}\n"
+    about = f"{note}\n\nFor example: safeselect {name} {asked}\n"
     return Command(name, purpose, (*every, *JSON), partial(_plan, plan, every), about)
 
 

@@ -55,7 +55,7 @@ def check_budget(name: object, budget: object) -> None:
     if not isinstance(budget, Budget):
         raise ParameterError(f"the budget of a scope must be a Budget, got {describe(budget)}")
     for each in (name, *names_of(str(name), budget)):
-        text(each, "the name of a scope" + " with its block" * (each is not name))
+        text(each, "a block with " * (each is not name) + "the name of a scope")
     written = budget.neighbours
     meant = _KNOWN.get("".join(filter(str.isalpha, written.casefold())), written)
     if meant != written:
@@ -117,7 +117,7 @@ def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason
     """Return the record that raises a number of a scope's budget."""
     budget = checker.balance(name).budget
     limits = budget.terms.limits
-    if limit not in [*limits]:
+    if limit not in [*limits]:  # it may be a value that cannot be hashed
         raise ParameterError(f"scope {name!r} limits {' and '.join(limits)}, not {describe(limit)}")
     if after <= limits[limit]:
         raise ParameterError(f"{limit} of scope {name!r} must be raised above {limits[limit]}")

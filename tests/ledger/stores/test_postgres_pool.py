@@ -130,6 +130,7 @@ def test_wrong_arguments() -> None:
         ({"conninfo": "x", "pool": object()}, "pass either conninfo or pool$"),
         ({"pool": object()}, "must be a psycopg ConnectionPool"),
         ({"pool": "x"}, "must be a psycopg ConnectionPool"),
+        ({"conninfo": "x", "wait": 0}, "wait must be"),  # which would be no limit
     ):
         with pytest.raises(ParameterError, match=said):
             PostgresStore(schema="x", **arguments)  # type: ignore[arg-type]
