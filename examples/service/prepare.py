@@ -89,15 +89,7 @@ def main(database: str, witness: str, key: str, setup: Mapping[str, Any]) -> str
         known = connection.execute("SELECT to_regnamespace(%s) IS NOT NULL", (LEDGER,)).fetchone()
     kept = Witness(witness)
     signing: dict[str, Any] = {"signer": read_key(key), "witness": kept}
-    if known == (True,):
-        ledger = Ledger.open(owner, **signing)
-    else:
-        approvers = [bytes.fromhex(each) for each in setup["approvers"]]
-        needed = setup.get("approvals_needed")
-        ledger = Ledger.create(
-            owner, budgets, approvers=approvers, approvals_needed=needed, **signing
-        )
-    with ledger, closing(kept):
+    with closing(kept), ledger_of(owner, known == (True,), budgets, setup, signing) as ledger:
         opened = {name: balance.budget for name, balance in ledger.scopes().items()}
         if other := [name for name, budget in budgets.items() if opened.get(name) != budget]:
             sys.exit(f"approvers must sign other budgets first: {', '.join(other)}")
@@ -109,6 +101,30 @@ def main(database: str, witness: str, key: str, setup: Mapping[str, Any]) -> str
                     "INSERT INTO service.analysts VALUES (%s, %s)", (name, analyst["token_sha256"])
                 )
         return ledger.head
+
+
+def ledger_of(
+    owner: PostgresStore,
+    is_there: bool,
+    budgets: Mapping[str, Budget],
+    setup: Mapping[str, Any],
+    signing: Mapping[str, Any],
+) -> Ledger:
+    """Create the ledger, or open it; an earlier run may have ended before the first head."""
+    if not is_there:
+        approvers = [bytes.fromhex(each) for each in setup["approvers"]]
+        needed = setup.get("approvals_needed")
+        return Ledger.create(
+            owner, budgets, approvers=approvers, approvals_needed=needed, **signing
+        )
+    head = None
+    if signing["witness"].last() is None:
+        with Ledger.open(owner, signer=signing["signer"]) as ledger:
+            checker = ledger.check()
+        if checker.nonces:
+            sys.exit("the ledger has charges, but the witness has lost its head")
+        head = checker.head
+    return Ledger.open(owner, head=head, **signing)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,8 @@ VECTORS = vectors("guarantees")
 
 def test_up_to_twenty_unequal_parts_are_billed_at_their_optimum():
     parts = [PureDP(Fraction(i, 40)) for i in range(1, 21)]
-    few, many = (
-        compose(parts, "1e-3", "1e-2"),
-        compose([*parts, *(PureDP(Fraction(i, 41)) for i in range(1, 21))], "1e-3", "1e-2"),
-    )
+    more = [PureDP(Fraction(i, 41)) for i in range(1, 21)]
+    few, many = compose(parts, "1e-3", "1e-2"), compose([*parts, *more], "1e-3", "1e-2")
     assert "Murtagh" in few.theorem
     assert "dominating pairs" in many.theorem
     assert few.guarantee.epsilon < many.guarantee.epsilon

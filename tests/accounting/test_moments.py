@@ -11,14 +11,7 @@ from composed import composed_epsilon
 from effort import some
 from mpmath import mpmathify as mp
 
-from safeselect import (
-    ApproximateDP,
-    BoundedRange,
-    LaplaceDominated,
-    ParameterError,
-    PureDP,
-    ZeroConcentratedDP,
-)
+import safeselect as s
 from safeselect.accounting.moments import (
     bun_steinke_epsilon,
     bun_steinke_rho,
@@ -36,14 +29,14 @@ DELTAS = ("1e-12", "1e-6", "0.01", "0.4")
 
 def moment(guarantee, a: mpmath.mpf) -> mpmath.mpf:
     """E[(ratio)**(a - 1)] of the worst pair, as written in docs/mathematics.md."""
-    if isinstance(guarantee, ZeroConcentratedDP):
+    if isinstance(guarantee, s.ZeroConcentratedDP):
         return mpmath.exp(a * (a - 1) * mp(guarantee.rho))
     e = mp(guarantee.epsilon)
-    if isinstance(guarantee, LaplaceDominated):
+    if isinstance(guarantee, s.LaplaceDominated):
         return a / (2 * a - 1) * mpmath.exp((a - 1) * e) + (a - 1) / (2 * a - 1) * mpmath.exp(
             -a * e
         )
-    if isinstance(guarantee, PureDP):
+    if isinstance(guarantee, s.PureDP):
         return (mpmath.exp(a * e) + mpmath.exp((1 - a) * e)) / (1 + mpmath.exp(e))
     upper, lower = 1 - mpmath.exp(-a * e), mpmath.exp(-e) - mpmath.exp(-a * e)
     constant = (a - 1) ** (a - 1) / a**a
@@ -73,17 +66,17 @@ def best_certificate(parts, delta) -> mpmath.mpf:
 
 
 PARTS = [
-    [(BoundedRange("0.1"), 10)],
-    [(BoundedRange(1), 2)],
-    [(BoundedRange(3), 40)],
-    [(LaplaceDominated("0.05"), 100)],
-    [(LaplaceDominated(2), 5)],
-    [(PureDP("0.2"), 30)],
-    [(PureDP(5), 3)],
-    [(ZeroConcentratedDP("0.1"), 1)],
-    [(ZeroConcentratedDP("0.001"), 50)],
-    [(BoundedRange("0.1"), 10), (LaplaceDominated(1), 1), (PureDP("0.3"), 4)],
-    [(BoundedRange("0.5"), 3), (ZeroConcentratedDP("0.02"), 2)],
+    [(s.BoundedRange("0.1"), 10)],
+    [(s.BoundedRange(1), 2)],
+    [(s.BoundedRange(3), 40)],
+    [(s.LaplaceDominated("0.05"), 100)],
+    [(s.LaplaceDominated(2), 5)],
+    [(s.PureDP("0.2"), 30)],
+    [(s.PureDP(5), 3)],
+    [(s.ZeroConcentratedDP("0.1"), 1)],
+    [(s.ZeroConcentratedDP("0.001"), 50)],
+    [(s.BoundedRange("0.1"), 10), (s.LaplaceDominated(1), 1), (s.PureDP("0.3"), 4)],
+    [(s.BoundedRange("0.5"), 3), (s.ZeroConcentratedDP("0.02"), 2)],
 ]
 
 
@@ -109,8 +102,8 @@ def test_every_order_is_the_paper_s_formula(parts, excess):
 
 
 def test_approximate_dp_has_no_moments():
-    with pytest.raises(ParameterError, match="does not bound Rényi moments"):
-        log_moment(ApproximateDP(1, "1e-9"), Fraction(3), 100)
+    with pytest.raises(s.ParameterError, match="does not bound Rényi moments"):
+        log_moment(s.ApproximateDP(1, "1e-9"), Fraction(3), 100)
 
 
 def named(name: str) -> list[str]:

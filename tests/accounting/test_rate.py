@@ -19,6 +19,7 @@ from safeselect.accounting.rate import per_draw_epsilon
 
 FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 MILLIONTH = Fraction(1, 10**6)
+MANY = [(10, "0.1", "1e-9"), (2, "1", "1e-6"), (100, "1", "0.1"), (10, "8", "1e-6")]
 TOTALS = [("0.1", "1e-9"), ("1", "1e-6"), ("1", "0.1"), ("8", "1e-6"), ("0.01", "0.3")]
 FAST = settings(derandomize=True, deadline=None, max_examples=25)
 
@@ -38,15 +39,7 @@ def best_over_orders(family, each: Fraction, count: int, delta: Fraction) -> Fra
 
 
 @pytest.mark.claim("C2")
-@pytest.mark.parametrize(
-    ("total", "family"),
-    some(
-        product(
-            [(10, "0.1", "1e-9"), (2, "1", "1e-6"), (100, "1", "0.1"), (10, "8", "1e-6")], FAMILIES
-        ),
-        2,
-    ),
-)
+@pytest.mark.parametrize(("total", "family"), some(product(MANY, FAMILIES), 2))
 def test_epsilon_with_delta_over_many_draws(total, family):
     count, epsilon, delta = total[0], Fraction(total[1]), Fraction(total[2])
     each = per_draw_epsilon(family, count, epsilon=epsilon, delta=delta)

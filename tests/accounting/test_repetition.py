@@ -11,15 +11,7 @@ import pytest
 from effort import LONG
 from mpmath import mpmathify as mp
 
-from safeselect import (
-    ApproximateDP,
-    BoundedRange,
-    Budget,
-    LaplaceDominated,
-    PureDP,
-    ZeroConcentratedDP,
-    compose,
-)
+import safeselect as s
 from safeselect.accounting import PoissonRepeated, Repeated
 from safeselect.accounting.moments import log_moment
 from safeselect.promises.guarantees import guarantee_record
@@ -112,7 +104,7 @@ def check(guarantee: Repeated | PoissonRepeated, base_pairs) -> None:
                 assert mpmath.log(x / y) <= mp(guarantee.pure.epsilon) + mpmath.mpf(10) ** -40
         for delta in ("1e-2", "1e-6"):
             own = guarantee.approximate(delta).epsilon
-            least = compose([guarantee], delta=delta).guarantee.epsilon
+            least = s.compose([guarantee], delta=delta).guarantee.epsilon
             assert least <= own
             for epsilon in {own, least}:
                 assert hockey(one, other, mp(epsilon)) <= mp(delta)
@@ -141,8 +133,8 @@ def crossed(sizes):
 def test_pure_runs_keep_what_is_promised(repeat, epsilon):
     with mpmath.workdps(50):
         pairs = pure_pairs(Fraction(epsilon))
-        check(repeat(PureDP(epsilon)), pairs)
-        check(repeat(PureDP(epsilon).zcdp), pairs)
+        check(repeat(s.PureDP(epsilon)), pairs)
+        check(repeat(s.PureDP(epsilon).zcdp), pairs)
 
 
 @pytest.mark.parametrize(("repeat", "mu"), crossed(["1/10", "2"]))
@@ -150,7 +142,8 @@ def test_concentrated_runs_keep_what_is_promised(repeat, mu):
     with mpmath.workdps(50):
         p, q = concentrated_pair(Fraction(mu))
         check(
-            repeat(ZeroConcentratedDP(Fraction(mu) ** 2 / 2)), [(p, q), (q, p), (p[::-1], q[::-1])]
+            repeat(s.ZeroConcentratedDP(Fraction(mu) ** 2 / 2)),
+            [(p, q), (q, p), (p[::-1], q[::-1])],
         )
 
 
@@ -159,27 +152,27 @@ def test_concentrated_runs_keep_what_is_promised(repeat, mu):
 def test_poisson_runs_of_other_kinds_keep_what_is_promised(repeat, epsilon):
     with mpmath.workdps(50):
         pairs = list(exponential_pairs(Fraction(epsilon), ["1/9", "1", "1/50"]))
-        check(repeat(BoundedRange(epsilon)), pairs)
-        check(repeat(LaplaceDominated(epsilon)), pairs)
+        check(repeat(s.BoundedRange(epsilon)), pairs)
+        check(repeat(s.LaplaceDominated(epsilon)), pairs)
 
 
 def test_a_poisson_repetition_is_priced_recorded_and_refused_as_the_other():
-    free = PoissonRepeated(PureDP(0), 7)
-    assert (free.shift, free.zcdp.rho, free.pure) == (0, 0, PureDP(0))
+    free = PoissonRepeated(s.PureDP(0), 7)
+    assert (free.shift, free.zcdp.rho, free.pure) == (0, 0, s.PureDP(0))
     assert log_moment(free, Fraction(1), 96).fractions() == (0, 0)
-    one = PoissonRepeated(ZeroConcentratedDP("1/50"), "1/3")
+    one = PoissonRepeated(s.ZeroConcentratedDP("1/50"), "1/3")
     assert one.pure is None
     assert one.expected_runs == Fraction(1, 3)
-    assert one.approximate("1/2") == ApproximateDP(0, "1/2")
+    assert one.approximate("1/2") == s.ApproximateDP(0, "1/2")
     assert guarantee_record(one) == {
         "type": "PoissonRepeated",
         "base": {"type": "ZeroConcentratedDP", "rho": "1/50"},
         "mean": "1/3",
     }
     at = {"unit": "person", "neighbours": "add_remove"}
-    assert Budget(**at, rho=1).price(one) == {"rho": one.zcdp.rho}
-    pure = PoissonRepeated(PureDP("1/10"), 5)
-    assert compose([pure, PureDP(1)]).guarantee == PureDP(1 + pure.pure.epsilon)
+    assert s.Budget(**at, rho=1).price(one) == {"rho": one.zcdp.rho}
+    pure = PoissonRepeated(s.PureDP("1/10"), 5)
+    assert s.compose([pure, s.PureDP(1)]).guarantee == s.PureDP(1 + pure.pure.epsilon)
 
 
 # ----------------------------------------------------------------------- published numbers
@@ -188,22 +181,20 @@ def test_a_poisson_repetition_is_priced_recorded_and_refused_as_the_other():
 @pytest.mark.parametrize("case", [c for c in CASES if c["name"] == "truncated_negative_binomial"])
 def test_the_mean_number_of_runs(case):
     eta, gamma = Fraction(case["inputs"]["eta"]), Fraction(case["inputs"]["gamma"])
-    low, high = Repeated(PureDP(1), eta, gamma).mean_runs(160).fractions()
+    low, high = Repeated(s.PureDP(1), eta, gamma).mean_runs(160).fractions()
     given = Fraction(case["output"]["mean"])
     assert abs(low - given) < Fraction(1, 10**25)
     assert abs(high - given) < Fraction(1, 10**25)
-    assert 0 <= Repeated(PureDP(1), eta, gamma).expected_runs - low < Fraction(1, 2**56)
+    assert 0 <= Repeated(s.PureDP(1), eta, gamma).expected_runs - low < Fraction(1, 2**56)
 
 
 # --------------------------------------------------------------------------- composition
 
 
 def test_without_a_delta_the_pure_guarantee_or_a_rho_adds_up():
-    pure, other = (
-        Repeated(PureDP("1/10"), 1, "1/10"),
-        Repeated(ZeroConcentratedDP("1/50"), 0, "0.1"),
-    )
-    assert compose([pure]).guarantee == pure
-    assert compose([pure, PureDP(1)]).guarantee == PureDP(Fraction(13, 10))
-    assert compose([other, PureDP(1)]).guarantee.rho == other.zcdp.rho + PureDP(1).zcdp.rho
-    assert compose([pure, pure]).guarantee == PureDP(Fraction(6, 10))
+    pure = Repeated(s.PureDP("1/10"), 1, "1/10")
+    other = Repeated(s.ZeroConcentratedDP("1/50"), 0, "0.1")
+    assert s.compose([pure]).guarantee == pure
+    assert s.compose([pure, s.PureDP(1)]).guarantee == s.PureDP(Fraction(13, 10))
+    assert s.compose([other, s.PureDP(1)]).guarantee.rho == other.zcdp.rho + s.PureDP(1).zcdp.rho
+    assert s.compose([pure, pure]).guarantee == s.PureDP(Fraction(6, 10))

@@ -12,6 +12,7 @@ from math import exp
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from chances import fits
 
@@ -40,7 +41,7 @@ def test_the_noise_is_that_of_the_original(
         return found[-1]
 
     monkeypatch.setattr(getattr(ours, name), "_choose", staticmethod(kept))
-    public = {"epsilon": 1.5, "sensitivity": 1, "monotonic": monotonic, "candidates": "abc"}
+    public = {"epsilon": 1.5, "sensitivity": 1, "monotonic": monotonic, "candidates": [*"abc"]}
     assert getattr(ours, name)(utility=[1.5, 0.25, 2.75], **public).randomise() in "abc"
     rate = Fraction(3, 2) if monotonic else Fraction(3, 4)
     assert rate / Fraction("1.002") <= found[0].noise_rate <= rate
@@ -66,6 +67,10 @@ def test_what_is_shown_and_returned(name: str) -> None:
         ({"utility": [1.0, float("inf")]}, ScoreError, "finite"),
         ({"monotonic": "yes"}, ParameterError, "monotonic must be True or False"),
         ({"candidates": ["a"]}, ParameterError, "one label for each score"),
+        ({"candidates": pandas.Series(["a", "b"], [1, 0])}, ParameterError, "a list, got Series"),
+        ({"candidates": {"a", "b"}}, ParameterError, "candidates must be a list, got set"),
+        ({"candidates": {10: "a", 11: "b"}}, ParameterError, "candidates must be a list, got dict"),
+        ({"candidates": iter("ab")}, ParameterError, "candidates must be a list, got str_"),
         ({"utility": [900.5, None]}, ScoreError, "nulls"),
         ({"utility": (each for each in [900.5])}, ScoreError, "must be a list"),
     ],
@@ -210,22 +215,14 @@ def test_numbers_of_any_type_are_numbers() -> None:
         ({"bounds": ([0, 0], [1, 1])}, ParameterError, "each end of bounds must be one number"),
         ({"quant": 1.5}, ParameterError, "pass numbers from 0 to 1 as quant"),
         ({"epsilon": 0}, ParameterError, "epsilon must be greater than zero"),
-        (
-            {"axis": 1},
-            ParameterError,
-            "axis must be one or more distinct dimensions of the array, whose ndim is 1",
-        ),
+        ({"axis": 1}, ParameterError, "axis must be one or more .* the array, whose ndim is 1"),
         ({"array": np.zeros((3, 0)), "axis": 0}, ParameterError, "must have a length of 1 or more"),
         ({"accountant": 3}, Exception, "BudgetAccountant"),
         ({"neighbours": "some"}, ParameterError, "neighbours must be"),
         ({"array": np.ma.masked_equal([900, 1], 900)}, ParameterError, "must not be masked"),
         ({"array": [900.5, float("nan")]}, ScoreError, "without missing values or NaN"),
         ({"array": ["900.5"]}, ScoreError, "values must be numbers"),
-        (
-            {"array": np.array([900.5, None], dtype=object)},
-            ScoreError,
-            "without missing values or NaN",
-        ),
+        ({"array": np.array([900.5, None])}, ScoreError, "without missing values or NaN"),
     ],
 )
 def test_refusals_of_quantiles(given: dict[str, Any], error: type[Exception], says: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import math
+from decimal import Decimal
 
 import pytest
 
-from safeselect import top_k, top_k_with_gaps, unknown_domain_top_k
-from safeselect.release.results import Groups, Selection
+from safeselect import from_json, top_k, top_k_with_gaps, unknown_domain_top_k
+from safeselect.release.results import Groups, Numbers, Selection
 from shapes import COUNTED, RELEASES, SAID
 
 pytest.importorskip("matplotlib")
@@ -50,7 +52,7 @@ def test_a_plot_says_what_it_leaves_out_and_that_nothing_was_found():
     assert len(axes.texts) == 50
     assert "the first 50 of 250" in many.get_suptitle()
     none = unknown_domain_top_k({}, k=2, k_bar=2, epsilon=1, delta="1e-9", places="all").plot()
-    assert [each.get_text() for each in none.axes[0].texts] == ["nothing was found"]
+    assert [each.get_text() for each in none.axes[0].texts] == ["nothing to show"]
 
 
 def test_groups_have_a_part_each_and_no_figure_is_higher_than_a_page_or_two():
@@ -73,6 +75,18 @@ def test_every_shape_is_a_picture_in_a_notebook(name: str):
     assert figure._repr_png_().startswith(b"\x89PNG")
     drawn = [len(axes.patches) + len(axes.lines) + len(axes.texts) for axes in figure.axes]
     assert all(drawn)
+
+
+@pytest.mark.parametrize("score", [0.5, True, math.nan, math.inf, Decimal("sNaN"), (1,), "$a$"])
+def test_a_score_is_drawn_as_before_once_it_was_stored(score):
+    """A number at its place; of anything else the text is on a card."""
+    release = Numbers(**SAID | {"source": "NOT PRIVATE \x1b\udc80"}, values=(score,), labels=("a",))
+    for figure in (release.plot(), from_json(release.to_json()).plot()):
+        (axes,) = figure.axes
+        places = [line.get_xdata().tolist() for line in axes.lines]
+        cards = [text.get_text() for text in axes.texts]
+        assert (places, cards) == (([[0.5]], []) if str(score) == "0.5" else ([], [f"a / {score}"]))
+        assert figure.get_suptitle().endswith(r"NOT PRIVATE \x1b\udc80")
 
 
 def test_a_choice_is_a_card_with_its_label():

@@ -185,6 +185,10 @@ def test_it_is_prepared_twice_signed_approved_and_witnessed(server: Server, tmp_
     from safeselect.ledger.stores.postgres import PostgresStore
 
     setup = prepared(server, tmp_path)
+    with psycopg.connect(server.conninfo, autocommit=True) as connection:  # as if it had died
+        connection.execute("DELETE FROM witness.newest; DROP TABLE service.analysts")
+        lost = setup.prepare()
+        assert connection.execute("SELECT head FROM witness.newest").fetchall() == [(lost,)]
     as_service = server.conninfo.replace("user=owner", "user=service")
     releases, renewed = (
         Releases(as_service, as_service, str(setup.key), longest=8) for _ in range(2)
@@ -209,8 +213,11 @@ def test_it_is_prepared_twice_signed_approved_and_witnessed(server: Server, tmp_
     renewed.close()
     with psycopg.connect(server.conninfo, autocommit=True) as connection:
         assert connection.execute("SELECT head FROM witness.newest").fetchall() == [(head,)]
+        connection.execute("DELETE FROM witness.newest")
+        with pytest.raises(SystemExit, match="the witness has lost its head"):
+            setup.prepare()
         place, hash_ = head.split(":")
-        connection.execute("UPDATE witness.newest SET head = %s", (f"{int(place) + 5}:{hash_}",))
+        connection.execute("INSERT INTO witness.newest VALUES (%s)", (f"{int(place) + 5}:{hash_}",))
     cut = pytest.raises(LedgerRolledBack, match="its last records were removed")
     with closing(Witness(as_service)) as witness, cut:
         Ledger.open(store, signer=read_key(str(setup.key)), witness=witness)

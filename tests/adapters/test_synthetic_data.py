@@ -104,11 +104,7 @@ def test_a_choice_costs_eps_and_can_be_charged() -> None:
         ({"eps": 1e-12}, ParameterError, "epsilon must be between 1e-8 and 1e8"),
         ({"sensitivity": np.float64(0)}, ParameterError, "sensitivity must be greater than zero"),
         ({"monotonic": 1}, ParameterError, "monotonic must be True or False"),
-        (
-            {"prng": np.array([900.5])},
-            ParameterError,
-            "prng must be a random number generator .* ndarray",
-        ),
+        ({"prng": np.array([900.5])}, ParameterError, "prng must be a random number .* ndarray"),
         ({"q": [1.0, float("nan")]}, ScoreError, "finite"),
         ({"q": []}, ScoreError, "at least one"),
         ({"q": np.array([[900.5, 1.0]])}, ScoreError, "must have one dimension"),

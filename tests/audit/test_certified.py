@@ -12,7 +12,7 @@ import pytest
 from audited import CREATED, UP_TO, Case, signer
 from audited import certificate as whole
 
-from safeselect.audit.certified import sealed
+from safeselect.audit.certified import compare_code, sealed
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -64,6 +64,14 @@ def test_a_certificate_that_does_not_vouch_for_the_release(refuse: Any, name: st
     refuse(*OTHERS[name])
 
 
+@pytest.mark.parametrize("key", ["passed", "keyid"])
+def test_no_certificate_states_a_key_twice(key: str) -> None:
+    pytest.importorskip("cryptography")
+    text = whole() if key in whole() else json.dumps(envelope(json.loads(whole())))
+    (line,) = compare_code(text.replace(f'"{key}": ', f'"{key}": "x", "{key}": ', 1), {})
+    assert line.sentence == "It is not an envelope with one signature."
+
+
 # ------------------------------------------------------------------------ somebody's certificates
 
 OWN, OTHER = signer(b"v"), signer(b"f")
@@ -75,24 +83,13 @@ def envelope(content: Any, by: Any = OWN) -> Envelope:
     return json.loads(json.dumps(sealed(content, by)))  # type: ignore[no-any-return]
 
 
-def changed(change: Callable[[Any], object]) -> Callable[[Envelope], object]:
-    """Change what is in the envelope, and leave the signature."""
+def changed(change: Callable[[Any], object], *taken: str) -> Callable[[Envelope], object]:
+    """Change the content, sign it with a key of the forger's, and take these fields of that."""
 
     def forge(each: Envelope) -> None:
         content = json.loads(b64decode(each["payload"]))
         change(content)
-        each["payload"] = b64encode(json.dumps(content, sort_keys=True).encode()).decode()
-
-    return forge
-
-
-def resigned(change: Callable[[Any], object]) -> Callable[[Envelope], object]:
-    """Change what is in the envelope, and sign it with a key of the forger's."""
-
-    def forge(each: Envelope) -> None:
-        content = json.loads(b64decode(each["payload"]))
-        change(content)
-        each |= envelope(content, OTHER)
+        each |= {name: envelope(content, OTHER)[name] for name in taken}
 
     return forge
 
@@ -112,8 +109,8 @@ CONTENTS: list[Callable[[Any], object]] = [
     lambda each: each.update(passed=False),
 ]
 FORGERIES: list[Callable[[Envelope], object]] = [
-    *map(changed, CONTENTS),
-    *map(resigned, CONTENTS[:3]),
+    *(changed(each, "payload") for each in CONTENTS),
+    *(changed(each, "payload", "signatures") for each in CONTENTS[:3]),
     lambda each: each.update(payloadType="application/vnd.safeselect.record"),
     lambda each: each.update(payload=each["payload"][:-8]),
     lambda each: each.update(signatures=[]),

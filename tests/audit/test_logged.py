@@ -17,6 +17,8 @@ from audited import (
     Case,
     Json,
     certificate,
+    record,
+    release,
     signer,
 )
 
@@ -132,22 +134,18 @@ def signed(folder: Path) -> tuple[Case, tuple[str, str]]:
     return Case(folder, certificate(), signer()), ("--public-key", signer().public_key.hex())
 
 
+def unsigned(created: Json) -> None:
+    created["signer"] = {}
+
+
+def named_anew(case: Case) -> None:
+    case.log = case.log.replace(b'"vault"', b'"vault 2"')
+
+
 SIGNED = {
-    "rewritten without the key": (
-        lambda case: case.rewrite(lambda records: None),
-        "log",
-        "record 0 has no signature",
-    ),
-    "the key taken out": (
-        lambda case: case.rewrite(lambda records: records[CREATED].update(signer={})),
-        "signatures",
-        "the log is not signed",
-    ),
-    "the key's name only": (
-        lambda case: setattr(case, "log", case.log.replace(b'"vault"', b'"vault 2"')),
-        "log",
-        "record 0 does not match its hash",
-    ),
+    "rewritten without the key": (release(), "log", "record 0 has no signature"),
+    "the key taken out": (record(CREATED, unsigned), "signatures", "the log is not signed"),
+    "the key's name only": (named_anew, "log", "record 0 does not match its hash"),
 }
 
 

@@ -40,19 +40,11 @@ PARAMETERS = {
     "a base that costs more": (both(factor="1/4"), "factor is 1/4", "a base"),
     "a base of a list that costs more": (both(factor="3/8"), "factor is 3/8", "top k by base 2"),
     "one winner of two": (both(k="2"), "draws is 1 x {'type': 'LaplaceDominated'", "a selection"),
-    "runs of another base": (
-        both(base="PureDP 1/5"),
-        "recomputed value is PureDP 1/10",
-        "a run above",
-    ),
+    "runs of another base": (both(base="PureDP 1/5"), "value is PureDP 1/10", "a run above"),
     "a stop that never comes": (both(gamma="0"), "must be greater than zero", "a run above"),
     "another quantile": (release(labels={"texts": ["1/3"]}), "quantiles is 1/2", "a median"),
     "ties of the other law": (both(ties="below"), "ties is below", "a median"),
-    "other neighbours": (
-        both(neighbours="replace_one"),
-        "the provenance state different neighbours",
-        "a median",
-    ),
+    "other neighbours": (both(neighbours="replace_one"), "state different", "a median"),
     "users with no values": (both(max_contributions="0"), "max_contributions must", "a median"),
 }
 
@@ -102,15 +94,8 @@ def select(**more: Any) -> Any:
     return s.permute_and_flip({"tea": 5, "milk": 1}, epsilon=1, sensitivity=1, **more)
 
 
-DELTA, SELECTED, RANGE = (
-    "a list of delta",
-    "a selection of rho",
-    "draws is 1 x {'type': 'BoundedRange'",
-)
-LESS, NO_SUCH = (
-    weaker("GaussianDP", "mu_squared"),
-    "measure_discrete_gaussian/1 cannot have this guarantee",
-)
+DELTA, SELECTED, NO_SUCH = "a list of delta", "a selection of rho", "cannot have this guarantee"
+RANGE, LESS = "draws is 1 x {'type': 'BoundedRange'", weaker("GaussianDP", "mu_squared")
 EQUAL, RUNS = weaker("GaussianDP", "mu_squared", "1/4"), "best_of cannot guarantee PureDP"
 DRAWS = {
     "draws that nobody made": (agreed(cheap_draws), "draws is 1 x", SELECTED, True),

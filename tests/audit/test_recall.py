@@ -159,14 +159,8 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda each: each.update(affects=[{"parameters.k": {"above": "x"}}]), "number in a condition"),
     (lambda each: each.update(affects=[{"library.numpy": {"fixed": "x"}}]), "contain a number"),
     (lambda each: each.update(affects=["x"]), "this is not an advisory"),
-    (
-        lambda each: each.update(restated={"epsilon": "2"}),
-        "the rule 'epsilon' with value '2' cannot restate a guarantee",
-    ),
-    (
-        lambda each: each.update(restated={"type": "Perfect"}),
-        "the rule 'type' with value 'Perfect' cannot restate a guarantee",
-    ),
+    (lambda each: each.update(restated={"epsilon": "2"}), "rule 'epsilon' with value '2' cannot"),
+    (lambda each: each.update(restated={"type": "Full"}), "rule 'type' with value 'Full' cannot"),
     (lambda each: each.update(restated="some"), "this is not an advisory"),
 ]
 
@@ -180,9 +174,17 @@ def test_a_condition_that_is_not_understood_is_not_left_out(
     change(content)
     with pytest.raises(s.SafeSelectError, match=said):
         read_advisory(json.dumps(content))
+
+
+def test_what_is_not_an_object_with_each_key_once_is_no_advisory() -> None:
     for text in ("", "[]", "{}", "[" * 10**5):
         with pytest.raises(InputError, match="this is not an advisory"):
             read_advisory(text)
+    text = json.dumps(advisory(EVERY))
+    for key in ('"affects": ', '"mechanism": ', '"is_not": ', '"restated": '):
+        assert text.count(key) == 1
+        with pytest.raises(InputError, match="state each key of a JSON object once"):
+            read_advisory(text.replace(key, f'{key}"none", {key}'))
 
 
 def test_every_advisory_of_the_project_is_one() -> None:

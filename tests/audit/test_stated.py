@@ -11,6 +11,7 @@ from audited import CHARGED, Case, both, of_parts, record, release
 pytestmark = pytest.mark.claim("C8")
 
 TRUST = {"type": "Trust", "epsilon": "0"}
+UNREAD = {"parts": [{"count": "2", "each": TRUST}]}
 OTHERS = {
     "another unit": (release(unit="visit"), "unit is visit"),
     "other neighbours": (release(neighbours="replace_one"), "neighbours is replace_one"),
@@ -27,7 +28,7 @@ OTHERS = {
         record(CHARGED, lambda each: each["parameters"].pop("sensitivity")),
         "sensitivity is 1",
     ),
-    "draws that are none": (record(CHARGED, lambda each: each.update(parts=["x"])), "draws is 2 x"),
+    "draws that are none": (record(CHARGED, lambda each: each.update(UNREAD)), "draws is 2 x"),
     "no guarantee": (record(CHARGED, lambda each: each.update(guarantee=TRUST)), "guarantee epsi"),
     "draws of another user": (of_parts("2"), "draws is 2 x {'type': 'App", "keys with counts"),
     "a strategy of another user": (of_parts("2"), "draws is 2 x {'type': 'App", "a strategy"),

@@ -68,7 +68,7 @@ def test_the_owner_appends_a_correction(run: Run, is_signed: bool) -> None:
     ledger = new("l", signer=signer)
     release(ledger)
     spent = ledger.balance("a").spent
-    told(ONE, summary="too little <noise>")
+    told(ONE, summary="too little\n<noise>\x07" + " x" * 200)
     if is_signed:
         assert run("correct", "advisory.json", "l")[0] == 2
     code, head, said = run("correct", "advisory.json", "l", *key)

@@ -65,6 +65,12 @@ def test_an_entry_fits_the_schema_and_is_rounded_up(run: Run, budget: dict[str, 
     assert run("registry", "l", "--scope", "b")[0] == 2
 
 
+def test_what_another_library_made_has_no_theorem_of_ours(run: Run) -> None:
+    scope(new("l", epsilon=2)).charge(s.PureDP(1), mechanism="quantile/mylib").released("4")
+    said = check(run("registry", "l", "--scope", "a")[1])["implementation"]["mechanisms"]
+    assert said.endswith("mylib: asserted by the caller; another library made the release.")
+
+
 def test_the_schema_is_the_pinned_one() -> None:
     readme = (COPIES / "README.md").read_text("utf-8")
     repository, commit = SCHEMA.split("@")

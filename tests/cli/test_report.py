@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from ledgers import new
+import pytest
+from ledgers import forge, new, pure, scope
+from recalled import advisory
 from typed import Page
 
 from safeselect import Ledger
@@ -55,3 +59,34 @@ def test_a_damaged_ledger_is_not_shown(run: Run, ledger: Ledger) -> None:
     Path("log.jsonl").write_text(log.replace("1/7", "1/8", 1))
     for command in (["show"], ["show", "--html"], ["export"]):
         assert run(*command, "log.jsonl")[:2] == (3, "")
+
+
+SHOWN = ["show"], ["show", "--html"], ["show", "--json"], ["registry", "--scope", "a"]
+
+
+@pytest.mark.parametrize(
+    ("odd", "counts"),
+    [
+        ({"guarantee": {}}, [2, 2, 2, 0, 4]),
+        ({"guarantee": {"type": [], "epsilon": "1"}}, [2, 2, 2, 0, 4]),
+        ({"guarantee": {"type": "Repeated", "base": "x"}}, [2, 2, 2, 0, 4]),
+        ({"parts": [{"count": "9", "each": {"base": "x"}}]}, [0, 2, 2, 0, 0]),
+        ({"parts": [{"count": "0", "each": {"type": "PureDP", "epsilon": {}}}]}, [0, 2, 2, 0, 0]),
+        ({"library": {"name": "x"}}, [0] * 5),
+    ],
+)
+def test_a_record_without_a_guarantee_hides_no_other(run: Run, odd: Any, counts: list[int]) -> None:
+    """Whoever may charge can write it: a replay does not read what a guarantee says."""
+    made = new("l")
+    for _ in range(3):
+        scope(made).pay(pure())
+    for place in (2, 3):
+        forge(Path("l"), lambda record: record.update(odd), place)
+    defect = advisory([{"mechanism": {"is_not": ["x"]}}], {"epsilon_times": "2"})
+    Path("a.json").write_text(json.dumps(defect))
+    said = [run(*command, "l") for command in (*SHOWN, ["recall", "a.json"])]
+    assert [code for code, _, _ in said] == [0, 0, 0, 0, 3]
+    assert [out.count("no guarantee") for _, out, _ in said] == counts
+    assert said[4][1].count("PureDP: ε = 0.2\n") == (1 if counts[0] else 3)
+    code, _, found = run("verify", "l")
+    assert (code, found.count("does not state a valid")) == ((3, 2) if any(counts) else (0, 0))

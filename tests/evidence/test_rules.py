@@ -326,7 +326,7 @@ def test_a_session_that_is_over_holds_no_noise(name):
         failed.query(1)
     source._lasts = 10**9
     interrupted = case.run()
-    assert "_draw" in stopped_at(lambda: interrupted.query(1), 40, KeyboardInterrupt()).place
+    assert "_draw" in stopped_at(lambda: interrupted.query(1), 41, KeyboardInterrupt()).place
     for session, kind, words in (
         (closed, ParameterError, "closed"),
         (exhausted, BudgetError, "has released all"),

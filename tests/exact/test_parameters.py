@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from decimal import Decimal, localcontext
+from enum import Enum
 from fractions import Fraction
 
 import gmpy2
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import decimal
-from safeselect.exact.parameters import MAX_BITS, _parsed, describe, integer, rational
+from safeselect.exact.parameters import MAX_BITS, _parsed, describe, integer, rational, read_choice
 
 pytestmark = pytest.mark.claim("C11")
 
@@ -194,6 +195,13 @@ def test_too_long_a_text_is_not_kept():
 def test_the_message_says_what_is_allowed(value, least, most, limit, message):
     told = {"limit": limit} if limit else {}
     assert refused(integer, value, "k", minimum=least, maximum=most, **told) == message
+
+
+@pytest.mark.parametrize("kind", [np.str_, Enum("Word", {"A": "a"}, type=str)])
+def test_a_word_is_of_no_subclass_of_str(kind):
+    """It may print or compare as another."""
+    said = refused(read_choice, kind("a"), "noise", ("a", "b"))
+    assert said == f"noise must be 'a' or 'b', got {kind('a')!r} ({kind.__name__})"
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,25 @@ def test_a_release_stopped_anywhere(kind, stride):
     sweep(release(ledger), ledger, kind, stride)
 
 
+@pytest.mark.claim("C8")
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError])
+def test_a_refusal_stopped_anywhere_is_counted_or_not_told(kind):
+    at = 0
+    while True:
+        ledger = new(":memory:", epsilon=1)
+        given = {"epsilon": 1, "sensitivity": 1, "ledger": scope(ledger), "source": Counted()}
+        done = stopped_at(lambda g=given: safeselect.permute_and_flip([1, None], **g), at, kind())
+        if not done.place:
+            break
+        chain = [done.error]
+        while chain[-1] is not None:
+            chain.append(chain[-1].__context__)
+        told = any(isinstance(each, safeselect.ScoreError) for each in chain)
+        assert ledger.balance("a").refusals or not told, done.place
+        at += 1
+    assert at > 400
+
+
 def test_a_charge_after_the_noise_is_found_out():
     """The sweep sees the careless order, in which an interrupt leaves a release unpaid."""
     ledger = new(":memory:", epsilon=10**6)

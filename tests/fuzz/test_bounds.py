@@ -30,20 +30,7 @@ from limits import AVAILABLE, DONE, Nursery
 from public import PUBLIC
 
 import safeselect
-from safeselect import (
-    ApproximateDP,
-    BoundedRange,
-    Ledger,
-    PayWhatYouGet,
-    PureDP,
-    SafeSelectError,
-    SparseVector,
-    compose,
-    exponential_mechanism,
-    permute_and_flip,
-    top_k,
-    unknown_domain_top_k,
-)
+import safeselect as s
 from safeselect.exact.parameters import MAX_BITS
 from safeselect.ledger import Checker, check_log, log_lines
 from safeselect.ledger.record import parse
@@ -99,7 +86,7 @@ def numeric(name: str) -> list[str]:
 def is_refused(case: Case) -> bool:
     try:
         case()
-    except SafeSelectError as error:
+    except s.SafeSelectError as error:
         if len(str(error)) > 500:
             raise AssertionError("a long message") from error
         return True
@@ -148,12 +135,12 @@ def huge_scores() -> None:
         [gmpy2.mpz(BIG), gmpy2.mpq(1, BIG)],
     ):
         for grid in WORST:
-            permute_and_flip(scores, grid=grid, epsilon=WIDE, sensitivity=grid)
+            s.permute_and_flip(scores, grid=grid, epsilon=WIDE, sensitivity=grid)
 
 
 def sessions() -> None:
     """As many answers as may be, of values of any size, near a threshold of many digits."""
-    for kind in (SparseVector, safeselect.AdaptiveSparseVector):
+    for kind in (s.SparseVector, safeselect.AdaptiveSparseVector):
         session = kind(threshold=WIDE, k=2**20, epsilon=SPLIT, sensitivity=1, grid=1 / WIDE)
         for value in (BIG, -BIG, Fraction(1, BIG), Decimal("1e4096"), 1e308, WIDE):
             session.query(value)
@@ -161,39 +148,39 @@ def sessions() -> None:
 
 def unknown_domains() -> None:
     """The most candidates, of which the table has three."""
-    unknown_domain_top_k(SCORES, k=10_000, k_bar=2**20, places="all", epsilon=1000, delta="1e-6")
-    unknown_domain_top_k(SCORES, k=1, k_bar=(1, 1024), places="all", epsilon=1, delta="1e-1000")
-    session = PayWhatYouGet(outcomes=2**20, queries=2**20, epsilon=1000, delta="1e-6")
+    s.unknown_domain_top_k(SCORES, k=10_000, k_bar=2**20, places="all", epsilon=1000, delta="1e-6")
+    s.unknown_domain_top_k(SCORES, k=1, k_bar=(1, 1024), places="all", epsilon=1, delta="1e-1000")
+    session = s.PayWhatYouGet(outcomes=2**20, queries=2**20, epsilon=1000, delta="1e-6")
     session.query(SCORES, k=1, k_bar=2**20, places="all")
 
 
 def equal_scores() -> None:
-    permute_and_flip([7] * 50_000, **SHARP)
-    permute_and_flip(np.zeros(10**6, dtype=np.int64), **SHARP)
-    top_k([7] * MANY, k=MANY, epsilon=SPLIT, sensitivity=1)
+    s.permute_and_flip([7] * 50_000, **SHARP)
+    s.permute_and_flip(np.zeros(10**6, dtype=np.int64), **SHARP)
+    s.top_k([7] * MANY, k=MANY, epsilon=SPLIT, sensitivity=1)
     for mechanism in ("exponential", "permute_and_flip", "laplace"):
         given: dict[str, Any] = {"epsilon": SPLIT / 9, "delta": "1e-900", "mechanism": mechanism}
-        top_k([7] * 200, k=100, sensitivity=1, **given)
-    exponential_mechanism(np.full(10**6, 2**63 - 1), **SHARP)
+        s.top_k([7] * 200, k=100, sensitivity=1, **given)
+    s.exponential_mechanism(np.full(10**6, 2**63 - 1), **SHARP)
 
 
 def long_labels() -> None:
-    found = permute_and_flip({"x" * DIGITS: 1, "y" * DIGITS: 2}, epsilon=1, sensitivity=1)
+    found = s.permute_and_flip({"x" * DIGITS: 1, "y" * DIGITS: 2}, epsilon=1, sensitivity=1)
     assert len(found.label) == DIGITS
-    unknown_domain_top_k(
+    s.unknown_domain_top_k(
         {"x" * 10**6: 2**2000, 2**2000: 5}, k=1, k_bar=2, places="all", epsilon=1, delta="1e-6"
     )
 
 
 def many_parts() -> None:
-    compose([PureDP("1/10")] * 20_000, "1e-6")
+    s.compose([s.PureDP("1/10")] * 20_000, "1e-6")
     different = [Fraction(LONGEST - 2 * i, LONGEST) for i in range(200)]
     for delta in (None, "1e-6", 1 / WIDE):
-        for kind in (PureDP, BoundedRange, safeselect.ZeroConcentratedDP):
-            compose(map(kind, different), *([] if delta is None else [delta]))
-    is_refused(lambda: compose([ApproximateDP(WIDE, 1 - each) for each in different[1:]]))
-    compose([ApproximateDP(WIDE, Fraction(1, LONGEST - 2 * i)) for i in range(200)], "1e-6")
-    compose([BoundedRange("1/1000")] * 1000, "1e-6", "1e-3")
+        for kind in (s.PureDP, s.BoundedRange, safeselect.ZeroConcentratedDP):
+            s.compose(map(kind, different), *([] if delta is None else [delta]))
+    is_refused(lambda: s.compose([s.ApproximateDP(WIDE, 1 - each) for each in different[1:]]))
+    s.compose([s.ApproximateDP(WIDE, Fraction(1, LONGEST - 2 * i)) for i in range(200)], "1e-6")
+    s.compose([s.BoundedRange("1/1000")] * 1000, "1e-6", "1e-3")
 
 
 def scores_beyond() -> None:
@@ -204,7 +191,7 @@ def scores_beyond() -> None:
         *([Decimal("1e999999999")], [Decimal("-1e4098")], [LONG], LONG, deep, [deep], deep[0]),
         *([float("inf"), 1], [Decimal("NaN")], range(10**30), iter(int, 1), (b"9" * DIGITS)),
     ):
-        if not is_refused(lambda: permute_and_flip(scores, grid=1, **SHARP)):  # noqa: B023
+        if not is_refused(lambda: s.permute_and_flip(scores, grid=1, **SHARP)):  # noqa: B023
             raise AssertionError(type(scores))
 
 
@@ -243,10 +230,10 @@ def logs() -> None:
         )
         for number in range(20)
     }
-    ledger = Ledger.create(":memory:", budgets)
+    ledger = s.Ledger.create(":memory:", budgets)
     scope = ledger.scope("1", unit="person", neighbours="add_remove", purpose="x" * 200)
     for _ in range(30):
-        permute_and_flip(SCORES, epsilon=ON_RECORD / 31, sensitivity=SPLIT, grid=1, ledger=scope)
+        s.permute_and_flip(SCORES, epsilon=ON_RECORD / 31, sensitivity=SPLIT, grid=1, ledger=scope)
     ledger.check()
     log = "".join(log_lines(ledger.records())).encode()
     assert len(log) > 10**5

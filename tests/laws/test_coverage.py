@@ -11,11 +11,14 @@ from rules_table import EVERY
 from written import POINTS, TABLES
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.audit.theorems import _TABLE, is_known
+from safeselect.audit.theorems import _TABLE
 from safeselect.errors import ParameterError
 from safeselect.mechanisms.groups import plan_known, release_by_group
+from safeselect.mechanisms.select import select_many, top_k
 from safeselect.mechanisms.table import Peeled
 from safeselect.randomness.source import resolve
+
+LISTS: Any = (top_k, [3, 1]), (select_many, [[3, 1]])
 
 
 def carried() -> set[str]:
@@ -71,6 +74,6 @@ def test_what_adapters_of_tables_release_is_known_here():
 
 def test_whose_guarantee_is_known_is_looked_at_and_no_other():
     """The audit proves releases by their names; the tests of laws look at the same ones."""
-    plain = {name for name in names() if "_weighted" not in name}
-    assert {f"{name}/1" for name in _TABLE} == plain
-    assert all(map(is_known, names()))
+    one = {"k": 1, "mechanism": "permute_and_flip", "weights": [1, 2]}  # not with a larger k
+    single = {call(scores, **one, epsilon=1, sensitivity=1).mechanism for call, scores in LISTS}
+    assert {*_TABLE} == {*names()} | single

@@ -212,14 +212,8 @@ def test_every_form_of_budget_is_raised_to_its_ceiling_and_no_further(
         ({"caps": {}}, "states caps that differ"),
         ({"caps": {"epsilon": "2", "rho": "1"}}, "states caps that differ"),
         ({"limit": "delta"}, "is not approved, or raises a limit that its scope lacks"),
-        (
-            {"limit": "max_refusals", "before": "1", "after": "2"},
-            "does not raise the current max_refusals",
-        ),
-        (
-            {"scope": "b", "limit": "rho", "before": "1", "after": "2"},
-            "to a value that is not allowed",
-        ),
+        ({"limit": "max_refusals", "before": "1", "after": "2"}, "raise the current max_refusals"),
+        ({"scope": "b", "limit": "rho", "before": "1", "after": "2"}, "a value that is not allow"),
     ],
 )
 def test_approvers_cannot_raise_beyond_what_was_stated(
@@ -247,13 +241,29 @@ def test_without_approvers_nobody_proposes() -> None:
             act()
 
 
-@pytest.mark.parametrize("text", ["", "{}", "x", '{"since":"x"}', '{"kind":"charged"}', 7, None])
-def test_texts_that_are_no_proposals(text: Any) -> None:
-    ledger = guarded(":memory:")
+TEXTS = "", "{}", "x", '{"since":"x"}', '{"kind":"charged"}', '{"until":"5"}', "[" * 10**5, 7, None
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_that_are_no_proposals(text: Any, tmp_path: Path) -> None:
+    ledger = guarded(tmp_path / "l")
     head = ledger.head
     with pytest.raises(ParameterError, match=r"proposal|propose"):
         ledger.enact(Proposal(text), [])
+    with pytest.raises(ParameterError, match=r"not written by a ledger|must be a Proposal"):
+        approve(Proposal(text), ANN)
+    (tmp_path / "p").write_text(ledger.propose.scope("c", MORE).text)
+    (tmp_path / "a").write_text(str(text))
+    assert main(["ledger", "enact", *(str(tmp_path / name) for name in "lpa")]) == 2
     assert ledger.head == head
+
+
+def test_a_proposal_has_the_fields_of_its_change() -> None:
+    wanted = guarded(":memory:").propose.scope("c", MORE).content
+    for change in ({"more": "x"}, {"kind": "raised"}, {"until": {}}, {"since": []}, {"scope": ""}):
+        forged = json.dumps({**wanted, **change}, sort_keys=True, separators=(",", ":"))
+        with pytest.raises(ParameterError, match=r"not written by a ledger|must be a string"):
+            approve(Proposal(forged), ANN)
 
 
 def test_wrong_approvers_are_refused_before_anything_is_made(tmp_path: Path) -> None:
@@ -296,10 +306,7 @@ PLACES = [3, 6, 9]
         (lambda record: record["approvals"].pop(), "requires 2 approvals, but has 1"),
         (lambda record: record["approvals"].append(record["approvals"][0]), "approved twice"),
         (lambda record: record["approvals"][0].update(key=EVE.public_key.hex()), "an unknown key"),
-        (
-            lambda record: record["approvals"][0].update(signature="0" * 128),
-            "is for another change",
-        ),
+        (lambda record: record["approvals"][0].update(signature="0" * 128), "for another change"),
         (lambda record: record["terms"].update(unit="household"), "is for another change"),
         (lambda record: record.update(scope="z"), "is for another change"),
     ],

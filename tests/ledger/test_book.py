@@ -13,8 +13,10 @@ from ledgers import TERMS, Kept, chained, new, pure, records_of, scope
 
 from safeselect import Budget, Ledger, LedgerDamaged
 from safeselect.ledger import replay, signing
+from safeselect.ledger.book import holds
 from safeselect.ledger.record import canonical, log_line, record_hash
 from safeselect.ledger.signing import Ed25519Signer
+from safeselect.ledger.stores.file import FileStore
 
 pytestmark = pytest.mark.claim("C9")
 
@@ -151,6 +153,17 @@ def test_opening_a_signed_ledger_verifies_the_last_signature_and_each_change_of_
     assert len(found) == 6
     found.clear()
     assert opened.check().count + 2 == len(found)
+
+
+def test_a_row_is_looked_for_in_its_place_whatever_is_there(tmp_path: Path) -> None:
+    ledger = new(tmp_path / "l")
+    scope(ledger).pay(pure())
+    first, *_, last = ledger._book.rows()
+    wrong = [last._replace(at=at) for at in (first.at, last.at + 5, last.at + 10**6)]
+    wrong.append(last._replace(hash=first.hash))
+    look = FileStore(tmp_path / "l").read
+    assert look(lambda journal: [holds(journal, row) for row in (first, last)]) == [True, True]
+    assert not look(lambda journal: [row for row in wrong if holds(journal, row)])
 
 
 def test_what_is_kept_in_memory_grows_with_charges_and_requests_alone(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safeselect.accounting.composition import compose
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.repetition import AnyGuarantee, PoissonRepeated, Repeated
 from safeselect.errors import ParameterError
@@ -156,12 +158,7 @@ RUNS = Repeated(PureDP(Fraction(1, 50)), Fraction(1), Fraction(1, 10))
         (GaussianDP(Fraction(1, 1000)), "0", 1, "0"),
         (ApproximateDP(Fraction(1, 10), Fraction(1, 10**8)), "1/10", 0, "1e-8"),
         (RUNS, "3/50", 0, "0"),
-        (
-            Repeated(ZeroConcentratedDP(Fraction(1, 1000)), Fraction(1), Fraction(1, 10)),
-            "0",
-            1,
-            "0",
-        ),
+        (Repeated(ZeroConcentratedDP(Fraction(1, 1000)), Fraction(1), Fraction(1, 9)), "0", 1, "0"),
         (PoissonRepeated(ZeroConcentratedDP(Fraction(1, 1000)), Fraction(5)), "0", 1, "0"),
     ],
 )
@@ -210,6 +207,7 @@ def test_parts_pay_no_more_than_the_whole_that_is_their_sum(listed: Any, terms: 
     ("terms", "guarantee"),
     [
         (Terms(epsilon=Fraction(1)), ZeroConcentratedDP(Fraction(1))),
+        (Terms(epsilon=Fraction(1)), GaussianDP(Fraction(1))),
         (Terms(epsilon=Fraction(1)), ApproximateDP(Fraction(1), Fraction(1, 10**9))),
         (Terms(rho=Fraction(1)), ApproximateDP(Fraction(1), Fraction(1, 10**9))),
     ],
@@ -225,15 +223,19 @@ def test_of_rho_the_cheaper_view_pays() -> None:
     assert price(Terms(rho=Fraction(1)), whole, ((whole, 2),)) == {"rho": whole.zcdp.rho}
 
 
+def test_the_deltas_of_one_release_are_those_of_its_composition() -> None:
+    part = ApproximateDP(Fraction(1, 50), Fraction(1, 10**8))
+    whole = ApproximateDP(Fraction(3, 50), 1 - (1 - part.delta) ** 3)
+    assert compose([part] * 3).guarantee == whole
+    found = (price(TERMS, whole, ((part, 3),)) or {})["own_delta"]
+    assert whole.delta <= found < whole.delta + Fraction(1, 2**190)
+    tiny = ApproximateDP(0, Fraction(1, 10**90))
+    assert (price(TERMS, whole, ((tiny, 3),)) or {})["own_delta"] == 3 * tiny.delta
+
+
 def test_parts_with_a_delta_do_not_make_a_whole_without_one_cheaper() -> None:
-    parts = (
-        (ApproximateDP(Fraction(1, 10), Fraction(1, 10**9)), 1),
-        (BoundedRange(Fraction(1)), 1),
-    )
-    whole, summed = (
-        BoundedRange(Fraction(2)),
-        Terms.of(Fraction(3), Fraction(1, 10), Fraction(1, 10)),
-    )
+    parts = (ApproximateDP("1/10", Fraction(1, 10**9)), 1), (BoundedRange(1), 1)
+    whole, summed = BoundedRange(2), Terms.of(Fraction(3), Fraction(1, 10), Fraction(1, 10))
     assert price(summed, whole, parts) == price(summed, whole)
     assert (price(TERMS, whole, parts) or {})["own_delta"] == Fraction(1, 10**9)
 
@@ -319,17 +321,13 @@ def test_a_cap_below_one_allows_something() -> None:
     assert ways(caps(terms), cost) == ["moment_1"]
 
 
-def test_long_prices_are_rounded_up() -> None:
+def test_long_prices_and_sums_are_rounded_up() -> None:
     odd, unit = Fraction(1, 2**1024 + 1), Fraction(1, 2**1024)
     long = ApproximateDP(odd, Fraction(1, 2) + odd)
     for own in (None, Fraction(3, 4)):  # moments and sums, or sums alone
         cost = price(Terms.of(Fraction(1), Fraction(3, 4), own), long)
         assert cost is not None
         assert (cost["epsilon"], cost["own_delta"]) == (unit, Fraction(1, 2) + unit)
-
-
-def test_long_sums_are_rounded_up() -> None:
-    odd, unit = Fraction(1, 2**1024 + 1), Fraction(1, 2**1024)
     assert add({"epsilon": Fraction(1)}, {"epsilon": odd}) == {"epsilon": 1 + unit}
     assert add({"epsilon": Fraction(0)}, {"epsilon": unit}) == {"epsilon": unit}
 
@@ -373,13 +371,7 @@ def test_a_cap_is_refused_only_above_what_the_terms_allow() -> None:
 
 def test_stated_orders_are_taken_as_they_are() -> None:
     """A version that would choose others verifies the caps of these."""
-    other = Terms(
-        Fraction(1),
-        None,
-        Fraction(1, 10**6),
-        Fraction(1, 4 * 10**6),
-        (Fraction(10), Fraction(20), Fraction(50)),
-        (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)),
-    )
+    weights = Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)
+    other = replace(TERMS, excesses=(Fraction(10), Fraction(20), Fraction(50)), weights=weights)
     assert not budget.overstated(other, caps(other))
     assert set(budget.overstated(other, caps(TERMS))) == set(TERMS.moments)

@@ -13,20 +13,7 @@ from sentinels import LABEL, found_in, near
 from workers import kinds
 
 import safeselect
-from safeselect import (
-    Budget,
-    BudgetError,
-    Ledger,
-    LedgerBusy,
-    LedgerError,
-    ParameterError,
-    PureDP,
-    RepeatedRequest,
-    SafeSelectWarning,
-    ScoreError,
-    SourceError,
-    ZeroConcentratedDP,
-)
+from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, PureDP, ScoreError
 from safeselect.cli._main import main
 from safeselect.ledger import Event
 from safeselect.ledger.record import commitment
@@ -62,7 +49,7 @@ def test_a_release_of_another_library_is_charged_and_recorded_as_asserted() -> N
     ("error", "reason"),
     [
         (ScoreError("blue"), "input"),
-        (SourceError(), "source"),
+        (safeselect.SourceError(), "source"),
         (KeyboardInterrupt(), "interrupt"),
         (BudgetError(), "error"),
         (ParameterError(), "input"),
@@ -98,7 +85,10 @@ def test_a_block_without_a_release_is_an_error() -> None:
         ({"parameters": ["a"]}, "parameters must map names to strings"),
         ({"parameters": {"a": 1}}, "the value of a parameter must be a string"),
         ({"parameters": {"a": "x\ny"}}, "must be one line"),
-        ({"guarantee": ZeroConcentratedDP(1)}, "ZeroConcentratedDP cannot be charged to this"),
+        (
+            {"guarantee": safeselect.ZeroConcentratedDP(1)},
+            "ZeroConcentratedDP cannot be charged to this",
+        ),
     ],
 )
 def test_wrong_arguments_charge_nothing(arguments: dict[str, Any], said: str) -> None:
@@ -190,12 +180,12 @@ def test_a_hook_is_told_of_charges_refusals_and_outcomes(tmp_path: Path) -> None
     )
     there = scope(ledger) & scope(ledger, "b")
     safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=there.asked("r"))
-    with pytest.raises(RepeatedRequest, match="which was released"):
+    with pytest.raises(safeselect.RepeatedRequest, match="which was released"):
         safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=there.asked("r"))
     with pytest.raises(BudgetError, match=r"200 % of .* and 75 % is left; with 1/4 of"):
         there.pay(pure(2))
     there.pay(pure()).aborted("error")
-    with pytest.raises(SourceError, match="the source returned a nonce that this"):
+    with pytest.raises(safeselect.SourceError, match="the source returned a nonce that this"):
         there.pay(pure(nonce=bytes.fromhex(charges(ledger)[0]["nonce"])))
     told = ["charged", "released", "repeated", "refused", "charged", "aborted", "failed"]
     assert log.kinds == told
@@ -228,7 +218,9 @@ def test_a_session_that_is_settled_and_a_busy_ledger_are_told(tmp_path: Path) ->
     assert log.kinds == ["charged", "settled"]
 
     def work(_: object) -> None:
-        with pytest.raises(LedgerBusy, match="seconds; nothing was charged, so try again"):
+        with pytest.raises(
+            safeselect.LedgerBusy, match="seconds; nothing was charged, so try again"
+        ):
             there.pay(pure())
 
     there = scope(ledger)
@@ -280,7 +272,7 @@ def test_a_hook_that_raises_loses_neither_a_charge_nor_a_release(
     assert kinds(ledger)[2:] == ["charged", "released"]
     assert log.kinds == ["charged", "released", "refused"]
     if filters == "default":
-        assert {each.category for each in said} == {SafeSelectWarning}
+        assert {each.category for each in said} == {safeselect.SafeSelectWarning}
         assert {str(each.message) for each in said} == {
             f"on_event failed with {type(mistake).__name__}"
         }

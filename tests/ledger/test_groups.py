@@ -14,15 +14,8 @@ import pytest
 from ledgers import TERMS, new, pure, scope
 from workers import ended, in_threads, kinds, start_child
 
-from safeselect import (
-    Budget,
-    BudgetError,
-    Ledger,
-    LedgerBusy,
-    LedgerError,
-    RepeatedRequest,
-    SourceError,
-)
+import safeselect
+from safeselect import Budget, BudgetError, Ledger, LedgerBusy, LedgerError, RepeatedRequest
 from safeselect.ledger import Ed25519Signer
 from safeselect.ledger.book import Asked, Turn
 from safeselect.ledger.stores.file import FileStore
@@ -102,8 +95,15 @@ def test_what_waits_is_written_at_once_and_each_is_answered(held: Held) -> None:
     there = scope(ledger)
     pending = there.pay(pure("1/10"))
     twin = pure("1/100")
+
+    def handling() -> int:
+        try:
+            raise KeyError("what this thread handles is its own")
+        except KeyError:
+            return there.pay(pure("1/10")).charge
+
     found = held.run(
-        lambda: there.pay(pure("1/10")).charge,
+        handling,
         lambda: there.pay(pure("9/10")),
         lambda: pending.released("x").record,
         lambda: there.pay(twin).charge,
@@ -112,6 +112,7 @@ def test_what_waits_is_written_at_once_and_each_is_answered(held: Held) -> None:
     assert held.writes == 1
     assert sorted(each for each in found if isinstance(each, int)) == [4, 5, 6, 7]
     assert isinstance(found[1], BudgetError)
+    assert found[1].__context__ is None
     assert ledger.balance("a").spent == {"epsilon": Fraction(311, 1000)}
     assert ledger.check().head == ledger.head
 
@@ -120,7 +121,7 @@ def test_what_shares_a_nonce_a_request_or_a_charge_is_judged_after_the_first(hel
     there, twin = scope(Ledger(held.book)), pure("1/100")
     pending = there.pay(pure("1/100"))
     for pair, error in (
-        ([lambda: there.pay(twin)] * 2, SourceError),
+        ([lambda: there.pay(twin)] * 2, safeselect.SourceError),
         ([lambda: there.asked("r").pay(pure("1/100"))] * 2, RepeatedRequest),
         ([lambda: pending.aborted("error")] * 2, LedgerError),
     ):

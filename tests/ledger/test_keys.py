@@ -14,7 +14,7 @@ from effort import pairs
 from ledgers import TERMS, chained, pure, records_of, scope
 from workers import kinds
 
-from safeselect import Budget, Ledger, LedgerDamaged, ParameterError
+from safeselect import Budget, Ledger, LedgerDamaged, LedgerError, ParameterError
 from safeselect.cli._main import main
 from safeselect.ledger import Checker, Ed25519Signer, Proposal, append, approve, kept_records
 from safeselect.ledger.record import START, Row, canonical, log_line, record_hash
@@ -102,7 +102,8 @@ def test_a_process_with_the_old_key_charges_no_more(tmp_path: Path) -> None:
     there = scope(ledger)
     Ledger.open(path, signer=OLD).rotate(NEW)
     size = path.stat().st_size
-    with pytest.raises(ParameterError, match="signer is not the current signer of the ledger"):
+    said = "signer is not the current signer of the ledger"
+    with pytest.raises(LedgerError, match=said):
         there.pay(pure())
     assert path.stat().st_size == size
     assert ledger.balance("a").spent["epsilon"] == 0  # it may still look

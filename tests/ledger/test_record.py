@@ -165,6 +165,9 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (charged, {"more": "than its fields"}, fields),
         (charged, {"source": {**first["source"], "production": "perhaps"}}, "for production"),
         (charged, {"parts": {"count": 1}}, "canonical"),
+        (charged, {"parts": ["x"]}, fields),
+        (charged, {"parts": [{"count": "-1", "each": {}}]}, "draws that is not an integer"),
+        (charged, {"library": {"fips_mode": []}}, "a library by a value that is not a string"),
         (charged, {"purpose": "two\nlines"}, "unprintable text"),
         (charged, {"parameters": {"k": "\u202e"}}, "unprintable text"),
         (charged, {"parameters": {"k": ["1"]}}, "a parameter that is not a string"),
@@ -176,22 +179,10 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (1, {"max_refusals": "0"}, "not an integer from 1 to"),
         (0, {"clock": "second"}, "does not state its time"),
         (0, {"clock": {}}, fields),
-        (
-            charged,
-            {"request": {"id": "x", "asked": "a" * 64}},
-            "identifies a request by a value that",
-        ),
-        (
-            charged,
-            {"request": {"id": "a" * 64, "asked": "A" * 64}},
-            "identifies a request by a value",
-        ),
+        (charged, {"request": {"id": "x", "asked": "a" * 64}}, "identifies a request by a value"),
+        (charged, {"request": {"id": "a" * 64, "asked": "A" * 64}}, "identifies a request by a"),
         (0, {"signer": stated("0" * 64, "k")}, "record 0 has no signature"),
-        (
-            0,
-            {"signer": {**stated("0" * 64, "k"), "algorithm": "hmac-sha256"}},
-            "does not name an Ed25519 key",
-        ),
+        (0, {"signer": {**stated("0" * 64, "k"), "algorithm": "hmac"}}, "not name an Ed25519 key"),
     ]:
         # The forgery is the last record: no other sentence than its own can be said.
         with pytest.raises(LedgerDamaged, match=said):
@@ -309,7 +300,7 @@ def test_the_engine_of_tables_is_named_once_it_is_loaded(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    "wrong", ["", " a", "a ", "a\tb", "\u2028", "x" * 201, "\ud800", b"a", None]
+    "wrong", ["", " a", "a ", "a\tb", "\u2028", "x" * 201, "\ud800", b"", type("", (str,), {})("a")]
 )
 def test_text_of_records_is_one_printable_line(wrong: Any) -> None:
     with pytest.raises(ParameterError, match="purpose must be"):

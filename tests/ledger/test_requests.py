@@ -14,18 +14,7 @@ from tapes import TapeSource
 from workers import ended, kinds, start_child
 
 import safeselect
-from safeselect import (
-    Budget,
-    BudgetError,
-    ChargeStands,
-    Ledger,
-    LedgerDamaged,
-    LedgerError,
-    ParameterError,
-    RepeatedRequest,
-    ScoreError,
-    SourceError,
-)
+from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, RepeatedRequest
 from safeselect.ledger.record import commitment
 from safeselect.ledger.stores import file
 
@@ -155,7 +144,7 @@ def test_a_repeated_request_is_told_where_nothing_is_left() -> None:
 
 
 def test_an_aborted_request_does_not_leave_its_identity_free(ledger: Ledger) -> None:
-    with pytest.raises(SourceError, match="the device is gone"):
+    with pytest.raises(safeselect.SourceError, match="the device is gone"):
         select(scope(ledger).asked(ID), source=TapeSource(lasts=0))
     assert kinds(ledger)[2:] == ["charged", "aborted"]
     with pytest.raises(RepeatedRequest, match="which was aborted") as caught:
@@ -182,7 +171,9 @@ def test_the_outbox_gets_the_answer_before_it_is_released(ledger: Ledger) -> Non
 
 
 @pytest.mark.parametrize("keeps", [True, False])
-@pytest.mark.parametrize("mistake", [OSError, ScoreError, SourceError, LedgerError])
+@pytest.mark.parametrize(
+    "mistake", [OSError, safeselect.ScoreError, safeselect.SourceError, LedgerError]
+)
 def test_an_outbox_that_fails_withholds_the_answer(
     ledger: Ledger, mistake: type[Exception], keeps: bool
 ) -> None:
@@ -191,7 +182,7 @@ def test_an_outbox_that_fails_withholds_the_answer(
 
     box = Box(fail, keeps=keeps)
     said = f"the outbox failed with {mistake.__name__}"
-    with pytest.raises(ChargeStands, match=said) as caught:
+    with pytest.raises(safeselect.ChargeStands, match=said) as caught:
         select(scope(ledger).asked(ID, outbox=box))
     assert caught.value.charge == 2
     # What the outbox said may quote the answer.
@@ -310,5 +301,5 @@ def asked(tmp_path: Path) -> Path:
 def test_a_request_that_is_charged_twice_is_refused(asked: Path, place: int) -> None:
     first = [*Ledger.open(asked).records()][2].content["request"]
     forge(asked, lambda record: record.update(request=first), place)
-    with pytest.raises(LedgerDamaged, match=f"record {place} repeats a request"):
+    with pytest.raises(safeselect.LedgerDamaged, match=f"record {place} repeats a request"):
         Ledger.open(asked)

@@ -12,15 +12,7 @@ from ledgers import TERMS, Kept, ListStore, new, pure, scope
 from workers import ended, kinds, start_child
 
 import safeselect
-from safeselect import (
-    Budget,
-    ChargeStands,
-    Ledger,
-    LedgerError,
-    LedgerRolledBack,
-    ParameterError,
-    RepeatedRequest,
-)
+from safeselect import Budget, ChargeStands, Ledger, LedgerError, LedgerRolledBack, ParameterError
 from safeselect.ledger import book as known_module
 from safeselect.ledger.record import record_hash
 
@@ -171,7 +163,7 @@ def test_records_whose_writers_died_are_kept_before_they_are_told(
             tell()
     assert kept.head == behind
     kept.deaf = False
-    with pytest.raises(RepeatedRequest, match="which was released"):
+    with pytest.raises(safeselect.RepeatedRequest, match="which was released"):
         scope(reader).asked("r0").pay(pure("1/1000"))
     assert kept.text == path.read_bytes()
     assert kept.most <= 100

@@ -17,14 +17,7 @@ import pytest
 from ledgers import new, outcomes, scope
 
 import safeselect
-from safeselect import (
-    AdaptiveSparseVector,
-    BudgetError,
-    Ledger,
-    PayWhatYouGet,
-    ScoreError,
-    SparseVector,
-)
+from safeselect import BudgetError, Ledger, PayWhatYouGet, ScoreError, SparseVector
 from safeselect.release.call import UNREADABLE
 from safeselect.scores.candidates import Unread
 from safeselect.sources import OpenSSLSource
@@ -267,7 +260,7 @@ def test_no_code_of_a_foreign_container_is_run(name, call):
 # ---------------------------------------------------------------------------------------- sessions
 
 
-@pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
+@pytest.mark.parametrize("kind", [SparseVector, safeselect.AdaptiveSparseVector])
 def test_a_session_without_a_ledger_says_what_is_wrong_once(kind):
     session = kind(threshold=5, k=2, **COST)
     assert session.query(-1000).above in (True, False)
@@ -277,7 +270,7 @@ def test_a_session_without_a_ledger_says_what_is_wrong_once(kind):
         session.query(1)
 
 
-@pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
+@pytest.mark.parametrize("kind", [SparseVector, safeselect.AdaptiveSparseVector])
 def test_a_container_that_is_not_known_ends_no_session(kind):
     session = kind(threshold=2**40, k=2, **COST)
     for values in ({1, 2}, iter([1]), {"a": None}, np.array([[1, 2]]), FOREIGN["list"].__new__):

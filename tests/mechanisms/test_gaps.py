@@ -8,23 +8,18 @@ from functools import partial
 import numpy as np
 import pytest
 
-from safeselect import (
-    ParameterError,
-    exponential_mechanism_with_gap,
-    permute_and_flip_with_gap,
-    report_noisy_max_with_gap,
-    top_k_with_gaps,
-)
+import safeselect
+from safeselect import ParameterError, permute_and_flip_with_gap, top_k_with_gaps
 from safeselect.results import Selection
 
 pytestmark = pytest.mark.claim("C2")
 
 ONE = {
     "permute_and_flip": permute_and_flip_with_gap,
-    "exponential_mechanism": exponential_mechanism_with_gap,
-    "noisy max exponential": partial(report_noisy_max_with_gap, noise="exponential"),
-    "noisy max laplace": partial(report_noisy_max_with_gap, noise="laplace"),
-    "noisy max gumbel": partial(report_noisy_max_with_gap, noise="gumbel"),
+    "exponential_mechanism": safeselect.exponential_mechanism_with_gap,
+    "noisy max exponential": partial(safeselect.report_noisy_max_with_gap, noise="exponential"),
+    "noisy max laplace": partial(safeselect.report_noisy_max_with_gap, noise="laplace"),
+    "noisy max gumbel": partial(safeselect.report_noisy_max_with_gap, noise="gumbel"),
 }
 SEVERAL = {
     "top_k exponential": top_k_with_gaps,

@@ -275,15 +275,12 @@ BROKEN = [0.5, float("nan"), float("inf"), Decimal("sNaN"), Fraction(1, 2), "7",
 
 @pytest.mark.parametrize("wrong", BROKEN, ids=repr)
 def test_a_count_that_is_no_integer_is_one_fixed_sentence(wrong: Any) -> None:
-    with pytest.raises(ScoreError, match=r"^counts must be integers") as caught:
-        safeselect.unknown_domain_top_k({"a": 3, "b": wrong}, **SURE)
-    with pytest.raises(ScoreError, match=r"^counts must be integers") as other:
-        safeselect.unknown_domain_top_k([3, 0.25], labels=["a", "b"], **SURE)
-    assert str(caught.value) == str(other.value)
-    if isinstance(wrong, float):
-        with pytest.raises(ScoreError, match=r"^counts must be integers") as array:
-            safeselect.unknown_domain_top_k(np.array([3, wrong]), labels=["a", "b"], **SURE)
-        assert str(array.value) == str(other.value)
+    said = set()
+    for counts in ([3, wrong], [3, 0.25], np.array([3, wrong if type(wrong) is float else 0.5])):
+        with pytest.raises(ScoreError, match=r"^counts must be integers") as caught:
+            safeselect.unknown_domain_top_k(counts, labels=["a", "b"], **SURE)
+        said.add(str(caught.value))
+    assert len(said) == 1
 
 
 BEYOND = pl.Series([2**62, 0])

@@ -7,24 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from safeselect import (
-    Budget,
-    Counts,
-    GaussianDP,
-    Ledger,
-    ParameterError,
-    PureDP,
-    ZeroConcentratedDP,
-    compose,
-    measure,
-)
+import safeselect
+from safeselect import Counts, Ledger, ParameterError, PureDP, ZeroConcentratedDP, measure
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.release.results import Numbers
 
 COSTS = {
     "epsilon": ({"epsilon": "1/2", "sensitivity_l1": 3}, PureDP("1/2")),
     "rho": ({"rho": "1/8", "sensitivity_l2_squared": 3}, ZeroConcentratedDP("1/8")),
-    "mu": ({"mu": "1/5", "sensitivity_l2_squared": 3}, GaussianDP("1/25")),
+    "mu": ({"mu": "1/5", "sensitivity_l2_squared": 3}, safeselect.GaussianDP("1/25")),
 }
 
 
@@ -34,7 +25,7 @@ def test_what_it_costs(name: str) -> None:
     cost, guarantee = COSTS[name]
     found = measure([10**30, -5, 0], **cost)
     assert isinstance(found, Numbers)
-    assert (found.guarantee, compose(found.parts).guarantee) == (guarantee, guarantee)
+    assert (found.guarantee, safeselect.compose(found.parts).guarantee) == (guarantee, guarantee)
     assert all(type(value) is int for value in found.values)
     noise = np.array([v - w for v, w in zip(found.values, [10**30, -5, 0], strict=True)])
     assert abs(noise).max() < 2000
@@ -52,7 +43,7 @@ def test_counts_that_move_further_are_refused() -> None:
     """One who replaces another takes c contributions away and brings c others."""
     five, pure, spread = dict.fromkeys(range(5), 7), "sensitivity_l1", "sensitivity_l2_squared"
     ledgers = {
-        by: Ledger.create(MemoryStore(), {"a": Budget("person", by, epsilon=99)})
+        by: Ledger.create(MemoryStore(), {"a": safeselect.Budget("person", by, epsilon=99)})
         for by in ("add_remove", "replace_one")
     }
     for by, counts, least, message in (

@@ -278,7 +278,7 @@ REFUSED: dict[str, list[str]] = {
         for places in ("0", "2.5", "'some'", "True")
     ],
     "max_contributions must be": ["Counts(COUNTS, places='all', max_contributions=0)"],
-    "unit must be a string": ["Counts(COUNTS, places='all', unit=7)"],
+    "unit must be a string": ["Counts(COUNTS, places='all', unit=np.str_(7))"],
     # --- gaps
     "gap_grid must ": [
         f"exponential_mechanism_with_gap(THREE, gap_grid={grid}, **ONE)"
@@ -330,7 +330,7 @@ REFUSED: dict[str, list[str]] = {
         "quantiles([SECRET], quantiles=['1/2', '1/3'], max_contributions=2, **POINTS)"
     ],
     "quantiles must be a list": ["quantiles([SECRET], quantiles='1/2', **POINTS)"],
-    "ties must be 'interval' or 'below'": ["quantile([SECRET], ties='above', **GRID)"],
+    "ties must be 'interval' or 'below'": ["quantile([SECRET], ties=np.str_('below'), **GRID)"],
     "run must be a function": ["best_of(3, **RUN)", "first_above(3, threshold=1, **RUN)"],
     "base must be PureDP": [
         "best_of(len, **{**RUN, 'base': ApproximateDP(1, '1e-6')})",

@@ -17,21 +17,8 @@ import pytest
 from children import in_child
 from mpmath import mpmathify as mp
 
-from safeselect import (
-    AdaptiveSparseVector,
-    BoundedRange,
-    LaplaceDominated,
-    ParameterError,
-    PureDP,
-    ScoreError,
-    SparseVector,
-    ZeroConcentratedDP,
-    best_of,
-    exponential_mechanism,
-    first_above,
-    permute_and_flip,
-    top_k,
-)
+import safeselect
+from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP, ZeroConcentratedDP
 from safeselect.accounting import Repeated
 from safeselect.mechanisms.runs import NegativeBinomial, Poisson, Stopping
 from safeselect.testing import ReplaySource
@@ -143,7 +130,7 @@ def test_the_first_of_the_best_of_k_is_released(eta, gamma):
         data = draw.randbytes(256)
         scores = [draw.randrange(4) for _ in range(50)]
         run, made = scripted(scores)
-        chosen = best_of(
+        chosen = safeselect.best_of(
             run,
             base=PureDP(1),
             eta=eta,
@@ -166,7 +153,7 @@ def test_the_first_above_stops_at_the_first_that_passes_or_after_k():
     for _ in range(60):
         data, scores = draw.randbytes(256), [draw.randrange(9) for _ in range(50)]
         run, made = scripted(scores)
-        chosen = first_above(
+        chosen = safeselect.first_above(
             run, threshold=8, base=LaplaceDominated(1), gamma="1/9", source=ReplaySource(data)
         )
         k = expected_runs(1, Fraction(1, 9), data)
@@ -177,6 +164,8 @@ def test_the_first_above_stops_at_the_first_that_passes_or_after_k():
             assert len(made) == seen.index(8) + 1
         else:
             assert (chosen.values, chosen.labels) == ((), ())
+            with pytest.raises(IndexError, match="no run was chosen"):
+                _ = chosen.value
             assert len(made) == k
         assert chosen.guarantee == PureDP(2)
     assert found == {True, False}
@@ -187,7 +176,7 @@ def test_the_first_above_stops_at_the_first_that_passes_or_after_k():
 )
 def test_a_run_that_returns_no_pair_ends_the_call_and_is_not_quoted(returned):
     with pytest.raises(ParameterError, match="a run must return") as caught:
-        best_of(lambda scope: returned, base=PureDP(1), gamma="1/2")
+        safeselect.best_of(lambda scope: returned, base=PureDP(1), gamma="1/2")
     assert "0.5'" not in str(caught.value).replace("Decimal('0.5')", "")
 
 
@@ -209,7 +198,7 @@ def test_the_number_of_runs_stands_nowhere(caplog):
     for data in (bytes(288), bytes(32) + b"\xff\xff\xff" + bytes(253)):
         made, scope = ledger(rho=10)
         run, count = scripted([7])
-        chosen = best_of(
+        chosen = safeselect.best_of(
             lambda inner, run=run: (run(inner)[0], "same"),
             base=ZeroConcentratedDP("1/50"),
             gamma="1/100",
@@ -237,6 +226,7 @@ COVERED = [
     (PureDP(1), [ZeroConcentratedDP("1/1000")], False),
     (LaplaceDominated(1), [BoundedRange(1)], True),
     (LaplaceDominated(1), [LaplaceDominated("1/4")] * 2, False),
+    (LaplaceDominated(1), [PureDP(1)], False),
     (BoundedRange(1), [BoundedRange(1)], True),
     (BoundedRange(1), [BoundedRange("1/4")] * 2, False),
     (ZeroConcentratedDP("1/2"), [PureDP("1/2"), BoundedRange("1/2")], True),
@@ -254,10 +244,10 @@ def test_a_scope_covers_what_follows_from_base(base, releases, covered):
         return 1, "done"
 
     if covered:
-        assert best_of(run, base=base, gamma="1/2").labels == ("done",)
+        assert safeselect.best_of(run, base=base, gamma="1/2").labels == ("done",)
     else:
-        with pytest.raises(ParameterError, match="exceeds base="):
-            best_of(run, base=base, gamma="1/2")
+        with pytest.raises(ParameterError, match="does not cover the run with release"):
+            safeselect.best_of(run, base=base, gamma="1/2")
 
 
 # ------------------------------------------------------------------------ the covered scope
@@ -269,28 +259,29 @@ def test_a_run_that_goes_on_after_its_scope_refused_is_refused():
             scope.check(PureDP(2))
         return 1, "done"
 
-    with pytest.raises(ParameterError, match=r", PureDP\(2\), the run exceeds base=PureDP\(1\)"):
-        best_of(run, base=PureDP(1), gamma="1/2")
+    with pytest.raises(ParameterError, match=r"=PureDP\(1\) does not .* release 1, PureDP\(2\)"):
+        safeselect.best_of(run, base=PureDP(1), gamma="1/2")
 
 
 def test_mechanisms_sessions_and_repetitions_take_it():
     def run(scope):
-        first = exponential_mechanism([1, 90], epsilon="1/4", sensitivity=1, ledger=scope)
-        top_k([1, 90, 3], k=2, epsilon="1/4", sensitivity=1, ledger=scope)
-        session = SparseVector(threshold=3, k=1, epsilon="1/4", sensitivity=1, ledger=scope)
+        cost = {"epsilon": "1/4", "sensitivity": 1, "ledger": scope}
+        first = safeselect.exponential_mechanism([1, 90], **cost)
+        safeselect.top_k([1, 90, 3], k=2, **cost)
+        session = safeselect.SparseVector(threshold=3, k=1, **cost)
         session.query(9)
         session.close()
-        inner = best_of(lambda s: choose_cheaply(s), base=PureDP("1/16"), gamma="1/3", ledger=scope)
+        inner = safeselect.best_of(choose_cheaply, base=PureDP("1/16"), gamma="1/3", ledger=scope)
         return inner.value, first.index
 
     base = PureDP(Fraction(3, 4) + Fraction(3, 16))
-    assert best_of(run, base=base, gamma="1/2").labels[0] in (0, 1)
+    assert safeselect.best_of(run, base=base, gamma="1/2").labels[0] in (0, 1)
     with pytest.raises(ParameterError, match="with release 4, Repeated"):
-        best_of(run, base=PureDP(Fraction(9, 10)), gamma="1/2")
+        safeselect.best_of(run, base=PureDP(Fraction(9, 10)), gamma="1/2")
 
 
 def choose_cheaply(scope):
-    found = permute_and_flip([3, 40], epsilon="1/16", sensitivity=1, ledger=scope)
+    found = safeselect.permute_and_flip([3, 40], epsilon="1/16", sensitivity=1, ledger=scope)
     return found.index, found.label
 
 
@@ -308,9 +299,9 @@ def test_a_scope_ends_with_its_run_and_stays_in_its_process():
         kept.append(scope)
         return 1, 1
 
-    best_of(run, base=PureDP(1), gamma="9/10")
+    safeselect.best_of(run, base=PureDP(1), gamma="9/10")
     with pytest.raises(ParameterError, match="until the run returns"):
-        permute_and_flip([1, 2], epsilon="1/2", sensitivity=1, ledger=kept[0])
+        safeselect.permute_and_flip([1, 2], epsilon="1/2", sensitivity=1, ledger=kept[0])
     assert repr(kept[0]) == "<CoveredScope>"
 
 
@@ -321,17 +312,17 @@ def test_a_run_is_held_against_a_base_however_long_its_number(base):
     cost = {name: "1/3"}
 
     def run(inner):
-        exponential_mechanism([1, 2], sensitivity=1, **cost, ledger=inner)
+        safeselect.exponential_mechanism([1, 2], sensitivity=1, **cost, ledger=inner)
         return 1, 1
 
-    assert best_of(run, base=long, gamma="1/3", ledger=scope).values == (1,)
+    assert safeselect.best_of(run, base=long, gamma="1/3", ledger=scope).values == (1,)
     cost[name] = "51/100"
-    with pytest.raises(ScoreError, match="a run failed"):
-        best_of(run, base=long, gamma="1/3", ledger=scope)
+    with pytest.raises(safeselect.ScoreError, match="a run failed"):
+        safeselect.best_of(run, base=long, gamma="1/3", ledger=scope)
     assert made.balance("a").spent
 
 
-@pytest.mark.parametrize("session", [SparseVector, AdaptiveSparseVector])
+@pytest.mark.parametrize("session", [safeselect.SparseVector, safeselect.AdaptiveSparseVector])
 @pytest.mark.parametrize("with_ledger", [False, True])
 def test_a_session_answers_nothing_after_its_run(session, with_ledger):
     """The sessions of all runs together would cost as many epsilons as there were runs."""
@@ -344,7 +335,7 @@ def test_a_session_answers_nothing_after_its_run(session, with_ledger):
         return 1, opened
 
     scope = made[1] if with_ledger else None
-    chosen = best_of(run, base=LaplaceDominated(1), gamma="1/9", ledger=scope)
+    chosen = safeselect.best_of(run, base=LaplaceDominated(1), gamma="1/9", ledger=scope)
     assert any(each is chosen.labels[0] for each in kept)
     for each in kept:
         with pytest.raises(ParameterError, match="session queries inside the run"):

@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from itertools import cycle
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -77,16 +77,12 @@ def with_notes(error: BaseException) -> BaseException:
     return error
 
 
-def behind(kind: type[BaseException]) -> Run:
+def behind(inner: Any) -> Any:
     """Raised while another error was handled, and from it."""
-
-    def run(inner: Any) -> Any:
-        try:
-            raise ValueError(LABEL)
-        except ValueError as error:
-            raise kind(LABEL) from error
-
-    return run
+    try:
+        raise ValueError(LABEL)
+    except ValueError as error:
+        raise KeyboardInterrupt(LABEL) from error
 
 
 def by_a_signal(inner: Any) -> Any:
@@ -98,7 +94,7 @@ def by_a_signal(inner: Any) -> Any:
 GOES_ON: dict[str, tuple[Run, type[BaseException]]] = {
     "KeyboardInterrupt": (raising(KeyboardInterrupt(LABEL)), KeyboardInterrupt),
     "a subclass": (raising(Interrupted(LABEL, 2)), KeyboardInterrupt),
-    "behind another": (behind(KeyboardInterrupt), KeyboardInterrupt),
+    "behind another": (behind, KeyboardInterrupt),
     "a signal": (by_a_signal, KeyboardInterrupt),
     "GeneratorExit": (raising(GeneratorExit(LABEL)), GeneratorExit),
     "a subclass of CancelledError": (raising(with_notes(Cancelled())), asyncio.CancelledError),
@@ -183,10 +179,6 @@ PAIRS = [*zip([*GOES_ON, *SENTENCE, *GOES_ON], cycle(LAWS), strict=False)]
 """Each of what may end a run, in turn with each of the laws."""
 
 
-def kind_of(name: str) -> tuple[Run, type[BaseException]]:
-    return GOES_ON[name] if name in GOES_ON else (SENTENCE[name], ScoreError)
-
-
 def ended(law: str, run: Run, there: Any) -> BaseException:
     """What a call ends with; caught here, so that a test is not ended by it."""
     try:
@@ -196,15 +188,11 @@ def ended(law: str, run: Run, there: Any) -> BaseException:
     raise AssertionError("the call returned")
 
 
-def frames(trace: TracebackType | None) -> list[FrameType]:
-    return [frame for frame, _ in traceback.walk_tb(trace)]
-
-
 def check_empty(error: BaseException) -> None:
     """Nothing hangs at the error but frames of the call, and none of them knows what a run said."""
     assert error.__cause__ is error.__context__ is None
     assert (vars(error), found_in(everything_of(error))) == ({}, [])
-    names = [frame.f_code.co_qualname for frame in frames(error.__traceback__)]
+    names = [frame.f_code.co_qualname for frame, _ in traceback.walk_tb(error.__traceback__)]
     assert names[0] == "ended"
     assert names[-2] in ("best_of", "first_above")
     assert names[-1] == "_Call.released"
@@ -212,7 +200,7 @@ def check_empty(error: BaseException) -> None:
 
 @pytest.mark.parametrize(("name", "law"), PAIRS)
 def test_what_ends_a_run_is_fresh_and_empty_and_was_counted(name: str, law: str) -> None:
-    run, kind = kind_of(name)
+    run, kind = GOES_ON.get(name) or (SENTENCE[name], ScoreError)
     made = new(":memory:", epsilon=9)
     for count in (1, 2):
         error = ended(law, run, scope(made))

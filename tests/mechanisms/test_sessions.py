@@ -15,6 +15,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from children import in_child
 from tapes import Known, TapeSource
 
 from safeselect import AdaptiveSparseVector, BudgetError, SourceError, SparseVector
@@ -180,25 +181,16 @@ def test_a_child_of_a_fork_is_refused_even_while_the_session_is_locked(exhausted
     session = opened(k=1, epsilon=2**20)
     if exhausted:
         session.query(50)
-    session._lock.acquire()  # as another thread would hold it at the fork
-    try:
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                for call in (session.query, lambda value: session.query_many([value])):
-                    try:
-                        call(0)
-                    except SourceError as error:
-                        status = 0 if "another process" in str(error) else 2
-                session.close()
-                status = status or (session._noise is not None)
-            finally:
-                os._exit(status)
-        _, status = os.waitpid(child, 0)
-    finally:
-        session._lock.release()
-    assert status == 0
+
+    def child() -> bytes:
+        for call in (session.query, lambda value: session.query_many([value])):
+            with pytest.raises(SourceError, match="another process"):
+                call(0)
+        session.close()
+        return repr(session._noise).encode()
+
+    with session._lock:  # as another thread would hold it at the fork
+        assert in_child(child) == b"None"
     if not exhausted:
         assert session.query(0).above is False  # the parent goes on
 

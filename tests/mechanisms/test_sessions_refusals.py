@@ -7,25 +7,19 @@ session any more: neither a value that can be read nor one that cannot.
 
 from __future__ import annotations
 
-import threading
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
 from ledgers import TERMS, new, outcomes, scope
+from stops import at_step
 
 import safeselect
-from safeselect import (
-    AdaptiveSparseVector,
-    Budget,
-    BudgetError,
-    Ledger,
-    LedgerError,
-    PayWhatYouGet,
-    ScoreError,
-    SparseVector,
-)
+from safeselect import Budget, BudgetError, Ledger, LedgerError, PayWhatYouGet, ScoreError
 from safeselect.ledger.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.claim("C8")
@@ -33,8 +27,8 @@ pytestmark = pytest.mark.claim("C8")
 SECRET = 987_654_321
 ABOVE: dict[str, Any] = {"threshold": 5, "k": 2, "sensitivity": 1}
 OPEN: dict[str, Callable[..., Any]] = {
-    "sparse_vector": lambda **more: SparseVector(**ABOVE, **more),
-    "adaptive_sparse_vector": lambda **more: AdaptiveSparseVector(**ABOVE, **more),
+    "sparse_vector": lambda **more: safeselect.SparseVector(**ABOVE, **more),
+    "adaptive_sparse_vector": lambda **more: safeselect.AdaptiveSparseVector(**ABOVE, **more),
     "pay_what_you_get": lambda **more: PayWhatYouGet(
         outcomes=40, queries=40, delta="1e-12", **more
     ),
@@ -116,79 +110,76 @@ def test_a_closed_scope_answers_no_open_session(name: str, value: object) -> Non
         ASK[name](open_before, value)  # nothing was spent by asking
 
 
-@pytest.mark.parametrize("value", [3, None])
-def test_a_call_under_way_when_its_scope_closes_tells_nothing(value: object) -> None:
-    """Charged before the scope closed, read after it: both kinds of values get one sentence."""
-    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1)
-    charged, closed = threading.Event(), threading.Event()
-
-    class Waiting:
-        name, production = "waiting", True
-
-        def begin(self) -> bytes:
-            return safeselect.sources.OpenSSLSource().begin()
-
-        def fill(self, buffer: memoryview) -> None:
-            safeselect.sources.OpenSSLSource().fill(buffer)
-            if ledger.balance("a").spent["epsilon"]:
-                charged.set()
-                closed.wait(20)
-
-    found: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            safeselect.permute_and_flip(
-                [1, value], epsilon="1/9", sensitivity=1, source=Waiting(), ledger=scope(ledger)
-            )
-        except BaseException as error:
-            found.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    assert charged.wait(20)
-    with pytest.raises(ScoreError, match=r"[Tt]he charge remains"):
-        safeselect.permute_and_flip([1, None], epsilon="1/9", sensitivity=1, ledger=scope(ledger))
-    closed.set()
-    thread.join()
-    (error,) = found
-    assert type(error) is BudgetError
-    assert "scope 'a' is closed" in str(error)
-    assert error.__context__ is None
-
-
 @pytest.mark.parametrize("name", OPEN)
 def test_a_refusal_that_cannot_be_counted_is_not_told(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise whoever holds the ledger's lock, or fills its disk, reads on without a limit."""
-    session = OPEN[name](epsilon="1/2", ledger=scope(ledger_of()))
+    ledger, said = ledger_of(), set[str]()
+    first, second = (OPEN[name](epsilon="1/2", ledger=scope(ledger)) for _ in range(2))
 
     def full(*_: Any) -> Any:
         raise LedgerError("the disk is full")
 
-    monkeypatch.setattr(MemoryStore, "write", full)
-    with pytest.raises(LedgerError, match="the disk is full") as caught:
-        ASK[name](session, None)
-    assert caught.value.__context__ is None
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryStore, "write", full)
+        patch.setattr(MemoryStore, "read", full)
+        for value in (3, None):  # before it is read
+            with pytest.raises(LedgerError, match="the disk is full") as caught:
+                ASK[name](first, value)
+            said.add(str(caught.value))
+        patch.undo()
+        patch.setattr(MemoryStore, "write", full)
+        for session in (first, second):
+            for value in (None, 3):
+                with pytest.raises(LedgerError, match="the disk is full") as caught:
+                    ASK[name](session, value)
+                assert caught.value.__context__ is None
+                said.add(str(caught.value).replace("record 3", "record 2"))
+    assert len(said) == 1
+    with pytest.raises(ScoreError, match="the charge remains"):
+        ASK[name](first, 3)
+    second.close()
+    assert outcomes(ledger) == ["charged", "charged", "input", "input"]
 
 
-def test_a_session_that_asks_itself_is_refused_and_does_not_hang() -> None:
-    asked: list[int] = []
+@pytest.mark.parametrize("name", OPEN)
+def test_an_answer_does_not_follow_the_record_of_the_end(name: str) -> None:
+    """Whatever line a signal interrupts whose handler closes the session."""
+    closed, step, answered, late = [True], 0, 0, 0
+    while closed:
+        step, closed, found = step + 1, [], None
+        ledger = ledger_of()
+        session = OPEN[name](epsilon="1/2", ledger=scope(ledger))
 
-    class Foreign:
-        name, production = "asking", True
+        def close(session: Any = session, closed: list[bool] = closed) -> None:
+            closed.append(True)
+            with suppress(safeselect.ParameterError):
+                session.close()
 
-        def begin(self) -> bytes:
-            return safeselect.sources.OpenSSLSource().begin()
+        with suppress(safeselect.SafeSelectError):
+            found = at_step(partial(ASK[name], session, 10**6), step, close, "mechanisms")
+            answered += 1
+            late += outcomes(ledger) != ["charged"]
+        session.close()
+        assert outcomes(ledger) == ["charged", "settled"]
+        assert found is None or max(dict(session.release.spent).values()) == 1
+    assert answered > 20
+    assert late <= 8  # the answer was complete
 
-        def fill(self, buffer: memoryview) -> None:
-            safeselect.sources.OpenSSLSource().fill(buffer)
+
+def test_a_session_that_asks_or_closes_itself_is_refused_and_does_not_hang() -> None:
+    asked: list[Callable[[], object]] = []
+    seen = [0]
+
+    def drawn(count: int) -> bytes:
+        for again in asked:
             with pytest.raises(safeselect.ParameterError, match="while it was answering"):
-                session.query({"b": 5}, k=1, k_bar=1, places="all")
-            asked.append(1)
+                again()
+        seen.append(len(asked))
+        return os.urandom(count)
 
-    session = PayWhatYouGet(outcomes=4, queries=4, epsilon=1, delta="1e-9", source=Foreign())
-    session.query({"b": 5}, k=1, k_bar=1, places="all")
-    assert asked
-    assert session.spent.queries == 1
+    session = OPEN["pay_what_you_get"](epsilon=1, source=safeselect.sources.CallbackSource(drawn))
+    asked += partial(ASK["pay_what_you_get"], session, 5), session.close
+    asked[0]()
+    assert (seen[-1], session.spent.queries) == (2, 1)

@@ -8,17 +8,8 @@ from typing import Any
 
 import pytest
 
-from safeselect import (
-    Budget,
-    BudgetError,
-    Ledger,
-    ParameterError,
-    PureDP,
-    ScoreError,
-    ZeroConcentratedDP,
-    from_json,
-    top_k,
-)
+import safeselect
+from safeselect import Budget, Ledger, ParameterError, PureDP, ScoreError, top_k
 from safeselect.audit.line import verdict
 from safeselect.audit.release import audit
 from safeselect.cli import main
@@ -88,8 +79,8 @@ def test_a_release_of_a_stated_law_says_so_and_no_audit_establishes_it(
     scope = ledger.scope("a", **SCOPE, purpose="a test")
     found = top_k({"tea": 3, "milk": 9}, **asked(ledger=scope))
     text, said = found.to_json(), "stated by the caller"
-    assert (from_json(text), found.mechanism) == (found, "stated_by_bits/2")
-    assert found.provenance.parameters == from_json(text).provenance.parameters
+    assert (safeselect.from_json(text), found.mechanism) == (found, "stated_by_bits/2")
+    assert found.provenance.parameters == safeselect.from_json(text).provenance.parameters
     assert ("guarantee", said) in found.provenance.parameters
     assert f"guarantee {said}" in repr(found)
     assert said in found._repr_html_()
@@ -133,7 +124,7 @@ def test_whatever_goes_wrong_in_a_stated_law_is_one_sentence_and_stays_charged(c
 def test_refused_before_it_is_charged(given: dict[str, Any], said: str) -> None:
     ledger = Ledger.create(":memory:", {"a": Budget(**SCOPE, epsilon=1)})
     scope = ledger.scope("a", **SCOPE, purpose="a test")
-    with pytest.raises((ParameterError, BudgetError), match=said):
+    with pytest.raises((ParameterError, safeselect.BudgetError), match=said):
         top_k([3, 9, 4], **{**asked(private, ledger=scope), **given})
     assert ledger.balance("a").spent == {"epsilon": 0}
 
@@ -141,8 +132,9 @@ def test_refused_before_it_is_charged(given: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        *(("by_bits", PureDP, by_bits), ("By bits/1", PureDP, by_bits), (7, PureDP, by_bits)),
-        *(("by_bits/1", PureDP(1), by_bits), ("by_bits/1", ZeroConcentratedDP, by_bits)),
+        *(("by_bits", PureDP, by_bits), ("By bits/1", PureDP, by_bits)),
+        (type("Name", (str,), {})("by_bits/1"), PureDP, by_bits),
+        *(("by_bits/1", PureDP(1), by_bits), ("by_bits/1", safeselect.ZeroConcentratedDP, by_bits)),
         ("by_bits/1", PureDP, "exponential"),
     ],
 )

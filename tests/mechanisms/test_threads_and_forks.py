@@ -13,13 +13,17 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from chances import fits
+from children import forked_within
 
 import safeselect
+from safeselect import PureDP, best_of, first_above
 from safeselect.engine import draws, rankings, tables
+from safeselect.mechanisms import sessions, unknown
 from vectors import vectors
 
 VECTORS = vectors("laws")
@@ -157,23 +161,42 @@ def test_eight_threads_releasing_at_once(monkeypatch, n, rounds):
 @pytest.mark.parametrize("n", [4, 60, 5000])
 def test_a_fork_after_the_last_request_gives_the_same_release(monkeypatch, n):
     """Not another one: parent and child have the same noise and the same scores."""
-    combine, children = rankings.combine, []
+    combine, scores = rankings.combine, np.zeros(n, dtype=np.int64)
 
-    def forking(*arguments: object) -> object:
-        children.append(os.fork())
-        return combine(*arguments)
+    def chosen(fork):
+        monkeypatch.setattr(rankings, "combine", lambda *given: (fork(), combine(*given))[1])
+        return safeselect.permute_and_flip(scores, epsilon=1, range_=1).index
 
-    monkeypatch.setattr(rankings, "combine", forking)
-    scores = np.zeros(n, dtype=np.int64)
-    reading, writing = os.pipe()
-    try:
-        index = safeselect.permute_and_flip(scores, epsilon=1, range_=1).index
-        if children == [0]:
-            os.write(writing, str(index).encode())
-    finally:
-        if children == [0]:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        assert int(pipe.read()) == index
-    os.waitpid(children[0], 0)
+    parent, child = forked_within(chosen)
+    assert int(parent) == int(child)
+
+
+@needs_fork
+@pytest.mark.parametrize("call", [best_of, partial(first_above, threshold=1)])
+@pytest.mark.claim("C6")
+def test_a_child_that_is_forked_in_a_run_releases_nothing(call):
+    """It has the number of runs of its parent."""
+
+    def released(fork):
+        return call(lambda _: (1, fork() and 1), base=PureDP(1), gamma="1/9").values
+
+    assert forked_within(released) == ["(1,)", "SourceError"]
+
+
+@needs_fork
+@pytest.mark.claim("C6")
+def test_a_child_that_is_forked_in_an_answer_gets_none(monkeypatch):
+    """It has the threshold of its parent, or would use the same draws once more."""
+    read, hold = sessions.read_values, unknown.hold_counts
+
+    def answered(fork):
+        monkeypatch.setattr(sessions, "read_values", lambda *given: (fork(), read(*given))[1])
+        opened = safeselect.SparseVector(threshold=5, k=2, epsilon=1, sensitivity=1)
+        return opened.query_many([10**6]).indices
+
+    def listed(fork):
+        monkeypatch.setattr(unknown, "hold_counts", lambda *given: (fork(), hold(*given))[1])
+        opened = safeselect.PayWhatYouGet(outcomes=4, queries=4, epsilon=1, delta="1e-9")
+        return (opened.query({0: 10**6}, k=1, k_bar=1, places="all").k_bar - 1,)
+
+    assert forked_within(answered) == forked_within(listed) == ["(0,)", "SourceError"]

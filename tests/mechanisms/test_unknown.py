@@ -17,13 +17,7 @@ from safeselect import ApproximateDP, BoundedRange, ZeroConcentratedDP
 from safeselect.mechanisms import unknown
 from safeselect.mechanisms.items import hold_counts
 from safeselect.mechanisms.measure import Law
-from safeselect.mechanisms.unknown import (
-    ListQuery,
-    draw_list,
-    gumbel_offset,
-    laplace_failure,
-    laplace_offset,
-)
+from safeselect.mechanisms.unknown import ListQuery, laplace_failure, laplace_offset
 from safeselect.release.call import Call, Charge
 from vectors import vectors
 
@@ -54,7 +48,7 @@ def law_of_query(query: ListQuery, histogram: list[int]) -> dict[Any, Any]:
     def run(teller: Teller) -> tuple[Any, ...]:
         read = hold_counts(dict(enumerate(histogram)), None, query.most + 1)
         with Call(NOTHING, read.read, source=None, scope=None) as call, teller.drawing():
-            return named(draw_list(query, read, call)[0], query.k)
+            return named(unknown.draw_list(query, read, call)[0], query.k)
 
     return law_of_list(run)
 
@@ -223,8 +217,8 @@ def test_a_nat_has_at_least_64_steps_and_no_more_than_need_be(epsilon: Any) -> N
 
 def test_an_offset_is_never_below_zero() -> None:
     grid = Fraction(1, 4)
-    assert gumbel_offset(Fraction(1), Fraction(3), 1, grid) == 0
-    assert gumbel_offset(Fraction(1), Fraction(1), 1, grid) == 0
-    assert gumbel_offset(Fraction(1), Fraction(1), 3, grid) == 5  # ln 3 = 1.0986...
+    assert unknown.gumbel_offset(Fraction(1), Fraction(3), 1, grid) == 0
+    assert unknown.gumbel_offset(Fraction(1), Fraction(1), 1, grid) == 0
+    assert unknown.gumbel_offset(Fraction(1), Fraction(1), 3, grid) == 5  # ln 3 = 1.0986...
     # P(X - Y > -1) is 1/2 and more: already below delta.
     assert laplace_offset(Fraction(1), Fraction(9, 10), 1) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ from ledgers import new, scope
 from safeselect import BudgetError, Ledger, LedgerError, PayWhatYouGet
 from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.release.results import Answers, Provenance
+from safeselect.mechanisms.unknown import COUNTED
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -38,32 +39,18 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
         assert (ledger.balance("a").spent, ledger.check().pending) == (PRICE, {"2"})
         session.query({"Zebedee": 10**6}, **NOTHING)
         assert kinds(ledger) == ["charged"]
+        assert session.release is session.receipt is None
     charged, settled = contents(ledger)
-    assert charged["parameters"] == {
-        "outcomes": "6",
-        "queries": "2",
-        "sensitivity": "1",
-        "monotonic": "yes",
-        "effective_range": "1",
-    }
+    assert charged["parameters"] == {"outcomes": "6", "queries": "2", **COUNTED}
     assert settled["charge"] == charged["seq"]
     assert settled["spent"] == {"outcomes": "2", "queries": "1"}
     assert (ledger.check().pending, ledger.balance("a").spent) == (set(), PRICE)
-    receipt = session.receipt
-    assert receipt is not None
+    release, receipt = session.release, session.receipt
+    assert receipt is release.receipt is not None
     assert (receipt.ledger, str(receipt.record)) == (ledger.id, settled["seq"])
-    header = {name: getattr(session, name) for name in ("guarantee", "parts")}
-    stated = tuple(charged["parameters"].items())
-    said = Provenance.of(stated, "person", "add_remove", charged["utc"])
-    spent = tuple((name, int(number)) for name, number in settled["spent"].items())
-    summary = Answers(
-        mechanism=charged["mechanism"],
-        source="OpenSSLSource",
-        provenance=said,
-        spent=spent,
-        **header,
-    )
-    assert settled["commitment"] == commitment(receipt.salt, summary.to_json())
+    assert release.spent == (("outcomes", 2), ("queries", 1))
+    written = replace(release, receipt=None).to_json()
+    assert settled["commitment"] == commitment(receipt.salt, written)
     assert "Zebedee" not in str(contents(ledger))
 
 

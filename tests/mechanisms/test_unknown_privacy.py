@@ -86,7 +86,7 @@ def test_lists_keep_their_promise(
     assert measured <= Fraction(delta) + ROUNDING
     # Not by far: a bottom that is one and a half counts lower would not keep its own part.
     query, part = unknown_domain.plan_list(
-        safeselect.ApproximateDP(epsilon, delta), (k, k_bar, k_bar), contributions
+        safeselect.ApproximateDP(epsilon, delta), (k, k_bar, k_bar), contributions, draws=k, lists=1
     )
     assert measured > part * exp(-1.5 * query.epsilon)
 

@@ -13,15 +13,7 @@ import pytest
 from ledgers import new, pure, scope
 from planted import noticed
 
-from safeselect import (
-    Budget,
-    Counts,
-    Ledger,
-    LedgerError,
-    ParameterError,
-    exponential_mechanism,
-    select_many,
-)
+import safeselect as s
 from safeselect.prepared import ExponentialMechanism
 
 # ------------------------------------------------------------------------ each row of a batch
@@ -37,19 +29,19 @@ WHOLE = {"a": 5, "b": 9, "c": 7}
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (Counts(WHOLE, places=3), "the largest counts of a table, and their items are private"),
-        (Counts(WHOLE, places="all", unit="trip"), "the unit of these counts is 'trip'"),
+        (s.Counts(WHOLE, places=3), "the largest counts of a table, and their items are private"),
+        (s.Counts(WHOLE, places="all", unit="trip"), "the unit of these counts is 'trip'"),
     ],
 )
 def test_each_row_of_counts_is_looked_at(row, message, more, place, batch):
-    usual = Counts(WHOLE, places="all", unit="person")
+    usual = s.Counts(WHOLE, places="all", unit="person")
     rows = batch([row if each == place else usual for each in range(3)])
 
     def look() -> None:
-        ledger = Ledger.create(":memory:", {"a": Budget("person", "add_remove", epsilon=3)})
+        ledger = s.Ledger.create(":memory:", {"a": s.Budget("person", "add_remove", epsilon=3)})
         there = ledger.scope("a", unit="person", neighbours="add_remove", purpose="a test")
-        with pytest.raises(ParameterError, match=message):
-            select_many(rows, epsilon=1, sensitivity=1, monotonic=True, ledger=there, **more)
+        with pytest.raises(s.ParameterError, match=message):
+            s.select_many(rows, epsilon=1, sensitivity=1, monotonic=True, ledger=there, **more)
         assert ledger.balance("a").spent["epsilon"] == 0
 
     look()
@@ -62,12 +54,12 @@ def test_each_row_of_counts_is_looked_at(row, message, more, place, batch):
 @pytest.mark.claim("C2")
 def test_a_row_whose_counts_move_both_ways_is_looked_at():
     """One user in another's place moves the counts of a row by a range of 2."""
-    rows = [WHOLE, Counts(WHOLE, places="all"), WHOLE]
-    ledger = Ledger.create(":memory:", {"a": Budget("person", "replace_one", epsilon=3)})
+    rows = [WHOLE, s.Counts(WHOLE, places="all"), WHOLE]
+    ledger = s.Ledger.create(":memory:", {"a": s.Budget("person", "replace_one", epsilon=3)})
     there = ledger.scope("a", unit="person", neighbours="replace_one", purpose="a test")
-    with pytest.raises(ParameterError, match="range_ must be at least 2"):
-        select_many(rows, epsilon=1, range_=1, ledger=there)
-    assert len(select_many(rows, epsilon=1, range_=2, ledger=there).labels) == 3
+    with pytest.raises(s.ParameterError, match="range_ must be at least 2"):
+        s.select_many(rows, epsilon=1, range_=1, ledger=there)
+    assert len(s.select_many(rows, epsilon=1, range_=2, ledger=there).labels) == 3
 
 
 # ------------------------------------------------------------------------ a digest of weights
@@ -78,7 +70,7 @@ def test_a_digest_of_weights_follows_their_order():
 
     def recorded(weights: Any, **more: Any) -> str:
         given = {"epsilon": 1, "sensitivity": 1, "weights": weights}
-        first = exponential_mechanism([3, 5, 4], **given, **more)
+        first = s.exponential_mechanism([3, 5, 4], **given, **more)
         second = ExponentialMechanism(**given)([3, 5, 4], **more)
         (one,) = {dict(each.provenance.parameters)["weights"] for each in (first, second)}
         return one
@@ -107,7 +99,7 @@ def test_a_sync_that_failed_is_tried_again_before_a_head_is_shown(tmp_path: Path
 
     def look() -> None:
         path = tmp_path / os.urandom(4).hex()
-        writer, reader = new(path), Ledger.open(path)
+        writer, reader = new(path), s.Ledger.open(path)
         shown = reader.head
         scope(writer).pay(pure())
         asked: list[int] = []
@@ -122,7 +114,7 @@ def test_a_sync_that_failed_is_tried_again_before_a_head_is_shown(tmp_path: Path
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "fdatasync", sync)
             for again in (1, 2):
-                with pytest.raises(LedgerError, match="check the disk"):
+                with pytest.raises(s.LedgerError, match="check the disk"):
                     _ = reader.head
                 assert len(asked) == again
             assert reader.head == writer.head != shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import get_args
 
 import mpmath
 import numpy as np
@@ -12,14 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect import (
-    ApproximateDP,
-    BoundedRange,
-    LaplaceDominated,
-    ParameterError,
-    PureDP,
-    ZeroConcentratedDP,
-)
+import safeselect as s
+from safeselect.accounting.composition import Accounted
 from safeselect.accounting.moments import log_moment
 from safeselect.exact.parameters import MAX_BITS
 from vectors import mp, vectors
@@ -27,7 +22,7 @@ from vectors import mp, vectors
 pytestmark = pytest.mark.claim("C2")
 
 VECTORS = vectors("guarantees")
-PURE_KINDS = (BoundedRange, LaplaceDominated, PureDP)  # from the strongest to the weakest
+PURE_KINDS = (s.BoundedRange, s.LaplaceDominated, s.PureDP)  # from the strongest to the weakest
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 EPSILONS = st.fractions(min_value=Fraction(1, 1000), max_value=20, max_denominator=1000)
 DELTAS = st.fractions(
@@ -57,25 +52,25 @@ def true_value(function) -> Fraction:
 def test_delta_of_one_mechanism(name):
     case = VECTORS["f4_single_mechanism_delta"]["cases"][name]
     epsilon, at = (part.split("=")[1] for part in name.split(","))
-    for kind, key in ((PureDP, "pure"), (LaplaceDominated, "laplace"), (BoundedRange, "br")):
+    for kind, key in ((s.PureDP, "pure"), (s.LaplaceDominated, "laplace"), (s.BoundedRange, "br")):
         assert agrees(kind(epsilon).delta(at), case[key], 18), key
 
 
 @pytest.mark.parametrize("name", VECTORS["f5_zcdp_parameters"]["cases"])
 def test_zcdp_of_one_mechanism(name):
     case = VECTORS["f5_zcdp_parameters"]["cases"][name]
-    assert agrees(BoundedRange(name).zcdp.rho, case["br_exact_KLmax"], 18)
-    assert agrees(LaplaceDominated(name).zcdp.rho, case["laplace_dominated"], 18)
-    assert agrees(PureDP(name).zcdp.rho, case["pure_exact"], 18)
-    assert BoundedRange(name).zcdp.rho < Fraction(case["br_hoeffding"])
-    assert PureDP(name).zcdp.rho < Fraction(case["pure_simple"])
+    assert agrees(s.BoundedRange(name).zcdp.rho, case["br_exact_KLmax"], 18)
+    assert agrees(s.LaplaceDominated(name).zcdp.rho, case["laplace_dominated"], 18)
+    assert agrees(s.PureDP(name).zcdp.rho, case["pure_exact"], 18)
+    assert s.BoundedRange(name).zcdp.rho < Fraction(case["br_hoeffding"])
+    assert s.PureDP(name).zcdp.rho < Fraction(case["pure_simple"])
 
 
 @pytest.mark.parametrize("name", VECTORS["f6_renyi"]["cases"])
 def test_renyi_divergences(name):
     case = VECTORS["f6_renyi"]["cases"][name]
     epsilon, order = (Fraction(part.split("=")[1]) for part in name.split(","))
-    for kind, key in ((PureDP, "pure"), (LaplaceDominated, "laplace"), (BoundedRange, "br")):
+    for kind, key in ((s.PureDP, "pure"), (s.LaplaceDominated, "laplace"), (s.BoundedRange, "br")):
         low, high = log_moment(kind(epsilon), order - 1, 160).fractions()
         theirs = Fraction(case[key]) * (order - 1)
         assert abs(low - theirs) <= theirs / 10**28, key
@@ -87,7 +82,7 @@ def test_zcdp_to_approximate_dp(name):
     """The conversion at the vector's order bounds ours, which searches for the best order."""
     case = VECTORS["f7_zcdp_to_dp"]["cases"][name]
     rho, epsilon = (Fraction(part.split("=")[1]) for part in name.split(",")[:2])
-    ours = ZeroConcentratedDP(rho).approximate(case["cks"]).epsilon
+    ours = s.ZeroConcentratedDP(rho).approximate(case["cks"]).epsilon
     assert ours <= epsilon * (1 + Fraction(1, 10**12))
     assert ours > epsilon * Fraction(999, 1000)
     # The older conversion needs more epsilon for the same delta.
@@ -114,7 +109,7 @@ def test_no_order_is_better_for_zcdp(rho, delta):
                 high -= third
             else:
                 low += third
-        ours = mp(ZeroConcentratedDP(rho).approximate(delta).epsilon)
+        ours = mp(s.ZeroConcentratedDP(rho).approximate(delta).epsilon)
         assert ours <= max(epsilon(low), 0) * (1 + mpmath.mpf(2) ** -30) + mpmath.mpf(2) ** -3999
 
 
@@ -127,7 +122,7 @@ def test_no_order_is_better_for_zcdp(rho, delta):
 def test_approximate_is_the_inverse_of_delta(kind, epsilon, delta):
     guarantee = kind(epsilon)
     found = guarantee.approximate(delta)
-    assert type(found) is ApproximateDP
+    assert type(found) is s.ApproximateDP
     assert found.delta == delta
     assert 0 <= found.epsilon <= epsilon
     # It holds ...
@@ -141,10 +136,10 @@ def test_approximate_is_the_inverse_of_delta(kind, epsilon, delta):
 
 
 def test_an_approximate_guarantee_holds_at_every_larger_delta():
-    own = ApproximateDP(1, "0.01")
+    own = s.ApproximateDP(1, "0.01")
     assert own.approximate("0.01") == own
-    assert own.approximate("0.5") == ApproximateDP(1, "0.5")
-    with pytest.raises(ParameterError, match="delta must be at least 1/100"):
+    assert own.approximate("0.5") == s.ApproximateDP(1, "0.5")
+    with pytest.raises(s.ParameterError, match="delta must be at least 1/100"):
         own.approximate("0.009")
 
 
@@ -166,18 +161,24 @@ def test_extreme_parameters_give_bounds_and_no_crash(kind, epsilon):
 
 @pytest.mark.parametrize("kind", PURE_KINDS)
 def test_zero_promises_everything(kind):
-    assert (kind(1).pure, kind(0).delta(0)) == (PureDP(1), 0)
+    assert (kind(1).pure, kind(0).delta(0)) == (s.PureDP(1), 0)
     assert kind(0).zcdp.rho == 0
     assert kind(0).approximate("1e-9").epsilon == 0
     assert log_moment(kind(0), Fraction(3), 64).fractions() == (0, 0)
 
 
+@pytest.mark.parametrize("kind", get_args(Accounted))
+def test_no_guarantee_has_a_subclass(kind: type) -> None:
+    with pytest.raises(TypeError, match=f"{kind.__name__} cannot be subclassed"):
+        type("Mine", (kind,), {})
+
+
 def test_guarantees_are_values():
-    assert BoundedRange("0.1") == BoundedRange(0.1) == BoundedRange(Fraction(1, 10))
-    assert BoundedRange(1) != LaplaceDominated(1)
-    assert len({PureDP(1), PureDP("1"), PureDP(1.0)}) == 1
+    assert s.BoundedRange("0.1") == s.BoundedRange(0.1) == s.BoundedRange(Fraction(1, 10))
+    assert s.BoundedRange(1) != s.LaplaceDominated(1)
+    assert len({s.PureDP(1), s.PureDP("1"), s.PureDP(1.0)}) == 1
     with pytest.raises(AttributeError, match="cannot assign to field"):
-        PureDP(1).epsilon = Fraction(1, 2)
+        s.PureDP(1).epsilon = Fraction(1, 2)
 
 
 # ----------------------------------------------------- the theorems that the guarantees rest on
@@ -229,9 +230,9 @@ def noisy_max_laplace(scores, rate):
 
 
 LAWS = {
-    "permute_and_flip": (permute_and_flip, LaplaceDominated),
-    "noisy_max_laplace": (noisy_max_laplace, LaplaceDominated),
-    "exponential_mechanism": (exponential_mechanism, BoundedRange),
+    "permute_and_flip": (permute_and_flip, s.LaplaceDominated),
+    "noisy_max_laplace": (noisy_max_laplace, s.LaplaceDominated),
+    "exponential_mechanism": (exponential_mechanism, s.BoundedRange),
 }
 
 

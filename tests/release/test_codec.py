@@ -103,29 +103,32 @@ def test_texts_that_are_no_release() -> None:
             from_json(wrong)  # type: ignore[arg-type]
 
 
+def labels(kinds: str | list[str], *texts: str) -> dict[str, Any]:
+    return {"labels": {"texts": [*texts], "kinds": kinds}}
+
+
+def pure(epsilon: str) -> dict[str, Any]:
+    return {"guarantee": {"type": "PureDP", "epsilon": epsilon}}
+
+
+_VAST, _TOLD = "1E+999999999", {"ledger": "ab" * 16, "record": "9" * 5000, "salt": "00" * 32}
 _DEEP: Any = {"type": "PureDP", "epsilon": "1"}
 for _ in range(600):
     _DEEP = {"type": "Repeated", "base": _DEEP, "eta": "0", "gamma": "1/2"}
 MISFITS: dict[str, tuple[str, dict[str, Any]]] = {
-    "a negative epsilon": ("a", {"guarantee": {"type": "PureDP", "epsilon": "-1"}}),
+    "a negative epsilon": ("a", pure("-1")),
     "a delta of 2": ("a", {"guarantee": {"type": "ApproximateDP", "epsilon": "1", "delta": "2"}}),
-    "an epsilon that takes for ever": (
-        "a",
-        {"guarantee": {"type": "PureDP", "epsilon": "9" * 10**6}},
-    ),
+    "an epsilon that takes for ever": ("a", pure("9" * 10**6)),
     "a guarantee of nothing": ("a", {"guarantee": {"type": "Repeated", "eta": "1", "gamma": "1"}}),
     "a guarantee that there is not": ("a", {"guarantee": {"type": "object", "epsilon": "1"}}),
-    "a text that is no integer": (
-        "ordered",
-        {"labels": {"texts": ["1/2", "b"], "kinds": ["integer", "text"]}},
-    ),
-    "a day that there is not": (
-        "ordered",
-        {"labels": {"texts": ["2024-02-30", "b"], "kinds": ["date", "text"]}},
-    ),
+    "a text that is no integer": ("ordered", labels(["integer", "text"], "1/2", "b")),
+    "a decimal that takes for ever": ("ordered", labels(["decimal", "text"], _VAST, "b")),
+    "a long decimal": ("ordered", labels(["decimal", "text"], "0." + "1" * 10**6, "b")),
+    "a tiny decimal": ("ordered", labels(["decimal", "text"], "-1E-999999999", "b")),
+    "a day that there is not": ("ordered", labels(["date", "text"], "2024-02-30", "b")),
     "positions beyond all that can be counted": ("rows", {"winners": ["9" * 19, "0", "0"]}),
     "lists of other lengths": ("k of rows", {"winners": [["0"], ["2", "1"]]}),
-    "an order that tells of noise": ("counted", {"labels": {"texts": ["b", "a"], "kinds": "text"}}),
+    "an order that tells of noise": ("counted", labels("text", "b", "a")),
     "a count that is none": ("counted", {"counts": ["1/2", "3"]}),
     "a group twice": ("groups", {"groups": {"texts": ["x", "x"], "kinds": "text"}}),
     "counts of a group": ("groups", {"counts": [["7"], []]}),
@@ -136,10 +139,7 @@ MISFITS: dict[str, tuple[str, dict[str, Any]]] = {
     "noise of a half": ("measured", {"values": {"texts": ["1/2", "1"], "kinds": "fraction"}}),
     "none of none": ("a", {"provenance": {"parameters": {"k": "0", "threshold": "1"}}}),
     "a part of one": ("a", {"provenance": {"parameters": {"k": "x", "threshold": "1"}}}),
-    "a place beyond all": (
-        "a",
-        {"receipt": {"ledger": "ab" * 16, "record": "9" * 5000, "salt": "00" * 32}},
-    ),
+    "a place beyond all": ("a", {"receipt": _TOLD}),
     "a receipt of nothing": ("a", {"receipt": {"ledger": "x", "record": "7", "salt": "00"}}),
 }
 

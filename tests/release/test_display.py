@@ -26,11 +26,12 @@ def test_the_line_names_labels_cost_law_source_and_record() -> None:
 
 def test_labels_are_cut_and_have_no_control_characters() -> None:
     labels = ("\x1b[2J", "é" * 60, 10**5000, *map(str, range(19)))
-    shown = repr(TopK(**SAID, labels=labels))
+    shown = repr(TopK(**SAID | {"source": "NOT PRIVATE\x1b\n\u202e"}, labels=labels))
     assert r"'\x1b[2J'" in shown
     assert shown.isascii()
+    assert r", NOT PRIVATE\x1b\n\u202e>" in shown
     assert "12 more" in shown
-    assert len(shown) < 200
+    assert len(shown) < 230
 
 
 @pytest.mark.parametrize("name", ["to_pandas", "to_polars"])

@@ -21,15 +21,8 @@ from sampler_laws import (
     shortened,
 )
 
+from safeselect import samplers
 from safeselect.exact.interval import NoiseRate
-from safeselect.samplers import (
-    Coin,
-    digit_chance,
-    geometric,
-    geometric_digits,
-    geometric_exp,
-    remainder_attempt,
-)
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -55,14 +48,14 @@ def exact_parts(monkeypatch):
     monkeypatch.setattr(MODULE, "bernoulli_exp", exp_choice)
 
 
-def remainder_law(t, attempt=remainder_attempt, leaves=200):
+def remainder_law(t, attempt=samplers.remainder_attempt, leaves=200):
     return restarted(choice_tree(lambda c: attempt(c, t), max_leaves=leaves))
 
 
 def cks_law(noise_rate, quotients=45):
     """The law of `geometric_exp` from those of its remainder and its quotient."""
     s, t = noise_rate.rate.numerator, noise_rate.rate.denominator
-    quotient = choice_tree(lambda c: geometric_exp(c, 1, 1), max_leaves=quotients)
+    quotient = choice_tree(lambda c: samplers.geometric_exp(c, 1, 1), max_leaves=quotients)
     return combined(remainder_law(t), quotient, lambda u, v: (u + t * v) // s)
 
 
@@ -82,7 +75,7 @@ def test_the_cks_route_from_its_parts(exact_parts, noise_rate):
 @pytest.mark.nightly("tests/test_mission.py has its answers")
 def test_each_digit_bit_by_bit(noise_rate, step):
     for numerator, level in ((1, 0), (4, 0), (1, 1), (1, 5)):
-        coin = Coin.of(partial(digit_chance, noise_rate, numerator, level), step)
+        coin = samplers.Coin.of(partial(samplers.digit_chance, noise_rate, numerator, level), step)
         law = bit_tree(coin.toss, max_leaves=60 if step == 1 else 120)
         assert law.unfinished < Fraction(1, 2**24)
         assert agrees(law, coin_mass(digit_mass(noise_rate, numerator, level)), (False, True))
@@ -101,7 +94,10 @@ def test_a_tied_digit_goes_on_to_the_next_word():
         ([tie, 0, 0, stop], 3),
     ):
         bits = scripted(*script)
-        assert (geometric_digits(bits, noise_rate), bits.consumed) == (outcome, 64 * len(script))
+        assert (samplers.geometric_digits(bits, noise_rate), bits.consumed) == (
+            outcome,
+            64 * len(script),
+        )
 
 
 # ------------------------------------------------------------------------------ the door
@@ -110,9 +106,9 @@ def test_the_decay_chooses_the_route():
         s, t = noise_rate.rate.numerator, noise_rate.rate.denominator
         one, two = endless("route"), endless("route")
         for _ in range(20):
-            assert geometric(one, noise_rate) == geometric_exp(two, s, t)
+            assert samplers.geometric(one, noise_rate) == samplers.geometric_exp(two, s, t)
         assert one.consumed == two.consumed
     for noise_rate in BASE_DECAYS:
         one, two = endless("route"), endless("route")
         for _ in range(20):
-            assert geometric(one, noise_rate) == geometric_digits(two, noise_rate)
+            assert samplers.geometric(one, noise_rate) == samplers.geometric_digits(two, noise_rate)

@@ -10,24 +10,10 @@ import numpy as np
 import pytest
 
 import safeselect
-from safeselect import SourceError
+from safeselect import SourceError, samplers
 from safeselect.engine.geometric import discrete_laplace as laplace_array
 from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.samplers import (
-    LazyExponential,
-    LazyGumbel,
-    LazyLaplace,
-    bernoulli,
-    bernoulli_exp,
-    bernoulli_power,
-    discrete_gaussian,
-    discrete_laplace,
-    geometric_digits,
-    geometric_exp,
-    permutation,
-    uniform_below,
-)
 
 
 @pytest.mark.parametrize(("digits", "expected"), [(1, 4096), (8, 512), (64, 64), (4097, 1)])
@@ -65,19 +51,19 @@ def reaches_a_bound(call: Callable[[], object]) -> bool:
 DECAY = NoiseRate(Fraction(1, 3))
 BASE = NoiseRate(Fraction(1), Fraction(999, 1000))
 SAMPLERS: dict[str, Callable[[Bits], object]] = {
-    "uniform": lambda bits: uniform_below(bits, 5),
-    "bernoulli": lambda bits: bernoulli(bits, 2, 5),
-    "bernoulli_exp": lambda bits: bernoulli_exp(bits, 1, 3),
-    "bernoulli_exp far": lambda bits: bernoulli_exp(bits, 10**30, 7),
-    "bernoulli_power": lambda bits: bernoulli_power(bits, DECAY, 3),
-    "geometric_exp": lambda bits: geometric_exp(bits, 1, 3),
-    "geometric_digits": lambda bits: geometric_digits(bits, BASE),
-    "discrete_laplace": lambda bits: discrete_laplace(bits, DECAY),
-    "discrete_gaussian": lambda bits: discrete_gaussian(bits, Fraction(9)),
-    "permutation": lambda bits: permutation(bits, 5),
-    "exponential": lambda bits: LazyExponential(bits, DECAY).refine(bits, 40),
-    "laplace": lambda bits: LazyLaplace(bits, DECAY).refine(bits, 40),
-    "gumbel": lambda bits: LazyGumbel(bits, DECAY).refine(bits, 40),
+    "uniform": lambda bits: samplers.uniform_below(bits, 5),
+    "bernoulli": lambda bits: samplers.bernoulli(bits, 2, 5),
+    "bernoulli_exp": lambda bits: samplers.bernoulli_exp(bits, 1, 3),
+    "bernoulli_exp far": lambda bits: samplers.bernoulli_exp(bits, 10**30, 7),
+    "bernoulli_power": lambda bits: samplers.bernoulli_power(bits, DECAY, 3),
+    "geometric_exp": lambda bits: samplers.geometric_exp(bits, 1, 3),
+    "geometric_digits": lambda bits: samplers.geometric_digits(bits, BASE),
+    "discrete_laplace": lambda bits: samplers.discrete_laplace(bits, DECAY),
+    "discrete_gaussian": lambda bits: samplers.discrete_gaussian(bits, Fraction(9)),
+    "permutation": lambda bits: samplers.permutation(bits, 5),
+    "exponential": lambda bits: samplers.LazyExponential(bits, DECAY).refine(bits, 40),
+    "laplace": lambda bits: samplers.LazyLaplace(bits, DECAY).refine(bits, 40),
+    "gumbel": lambda bits: samplers.LazyGumbel(bits, DECAY).refine(bits, 40),
     "array": lambda bits: laplace_array(1000, DECAY, bits),
 }
 EXPECTED = {  # those that reach a bound on zeros, and on ones

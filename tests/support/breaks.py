@@ -135,7 +135,7 @@ _BY_CLAIMS = {
         ("accounting/pure.py:tails", "// 2) - 1", "// 2)"),
         ("accounting/moments.py:bound", "root + root", "root"),
         ("accounting/laws.py:atoms", "scaled(bits)[1", "scaled(bits)[0"),
-        ("adapters/dp_accounting.py:dp_events", "accountant), count", "accountant), 1"),
+        ("adapters/dp_accounting.py:dp_events", "(each), count", "(each), 1"),
         ("adapters/dp_accounting.py:dp_event", "at_least(cost", "at_least(cost / 2"),
         ("mechanisms/measure.py:of", "size / (2", "size / (4"),
         (
@@ -352,7 +352,7 @@ _BY_CLAIMS = {
             '        if record["kind"] == "aborted',
         ),
         ("ledger/replay.py:check_spent", "or n > there[name] ", ""),
-        ("ledger/scope.py:aborted", "self._is_kept", "False"),
+        ("ledger/scope.py:aborted", "self._has_answer", "False"),
         ("mechanisms/runs.py:empty", "return kind()", "return error"),
         (
             "audit/release.py:_differs",

@@ -1,4 +1,4 @@
-"""Forked children that answer with bytes."""
+"""Forked children that answer with bytes, and calls that fork themselves."""
 
 from __future__ import annotations
 
@@ -22,3 +22,20 @@ def in_child(function: Callable[[], bytes]) -> bytes | str:
         answer = pipe.read()
     os.waitpid(child, 0)
     return answer[1:] if answer[:1] == b"=" else answer[1:].decode()
+
+
+def forked_within(call: Callable[[Callable[[], object]], object]) -> list[str]:
+    """How a call ends in the parent and in the child, if it forks where it calls its argument."""
+    children: list[int] = []
+    reading, writing = os.pipe()
+    try:
+        told = repr(call(lambda: children or children.append(os.fork())))
+    except Exception as error:
+        told = type(error).__name__
+    if children == [0]:
+        os.write(writing, told.encode())
+        os._exit(0)
+    os.close(writing)
+    os.waitpid(children[0], 0)
+    with os.fdopen(reading) as pipe:
+        return [told, pipe.read()]

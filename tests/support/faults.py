@@ -190,7 +190,11 @@ _CHANGES = {
         ("randomness/bits.py:_check_usable", "generation() != self._process", "False"),
     ],
     "lists are spent in a child": [
-        ("mechanisms/unknown.py:query", "with self", "self._born = generation()\n        with self")
+        (
+            "mechanisms/unknown.py:query",
+            "with self._one()",
+            "self._born = generation()\n        with self._one()",
+        )
     ],
     "the charge comes after the release": [
         (

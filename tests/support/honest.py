@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -14,7 +14,6 @@ from written import BASE, tried
 
 import safeselect as s
 from safeselect.ledger import Ledger, log_lines
-from safeselect.release.results import Answers
 
 Call = Callable[..., Any]
 Honest = tuple[str, Call, dict[str, Any]]
@@ -92,9 +91,5 @@ def made(call: Call, caps: dict[str, Any], neighbours: str = "add_remove") -> Ma
     ledger = Ledger.create(":memory:", {"a": s.Budget(**terms, **caps)})
     result = call(ledger=ledger.scope("a", **terms, purpose="a test"))
     records = list(ledger.records())
-    result = getattr(result, "release", result)  # of a strategy
-    if not hasattr(result, "to_json"):  # a session: what the ledger committed to at its end
-        spent = {name: int(number) for name, number in records[-1].content["spent"].items()}
-        closed = Answers(**result._header, spent=tuple(sorted(spent.items())))
-        result = replace(closed, receipt=result.receipt)
+    result = getattr(result, "release", result)  # of a strategy, or a session that is settled
     return Made(result.to_json(), "".join(log_lines(records)).encode("ascii"), ledger.head)

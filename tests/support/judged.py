@@ -107,7 +107,8 @@ _ONE_WAY = {
 """Theorems 7, 8, 9 and 19.1 are about units that are added or removed."""
 
 _NO_NOISE = {"ledger.scope.Scope.begin", "mechanisms.keys.partition_strategy"}
-"""What takes random bits and is no noise: salts of commitments, the seed of keyed decisions."""
+_NO_NOISE |= {"mechanisms.runs._Call._released"}
+"""What is no noise: salts of commitments, the seed of keyed decisions, a request for no bits."""
 
 
 def _same(guarantee: Any, record: Mapping[str, Any]) -> bool:

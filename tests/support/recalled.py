@@ -196,14 +196,8 @@ DEFECTS: dict[str, Defect] = {
         [{"library.version": {"introduced": "0.2"}}],
         by("version", False, False, None, True, None, True, True),
     ),
-    "a code hash": (
-        [{"library.deciding_sha256": {"is": [HASHES[1]]}}],
-        by("code", False, True, None),
-    ),
-    "any other code": (
-        [{"library.deciding_sha256": {"is_not": [HASHES[1]]}}],
-        by("code", True, False, None),
-    ),
+    "a hash": ([{"library.deciding_sha256": {"is": HASHES[1:2]}}], by("code", False, True, None)),
+    "not": ([{"library.deciding_sha256": {"is_not": HASHES[1:2]}}], by("code", True, False, None)),
     "a dependency": (
         [{"library.numpy": {"introduced": "2.0.0", "fixed": "2.0.1"}}],
         by("numpy", False, True, False, False, None),

@@ -1,4 +1,4 @@
-"""Do something at the n-th line of the ledger's own code that a call runs."""
+"""Do something at the n-th line of a room's own code that a call runs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from typing import Any
 
 import safeselect
 
-_LEDGER = str(Path(safeselect.__file__).parent / "ledger")
+_PACKAGE = Path(safeselect.__file__).parent
 
 
-def at_step(call: Callable[[], Any], step: int, act: Callable[[], object]) -> Any:
-    """Run the call; before its line number `step`, counted from 1, do something once."""
+def at_step(
+    call: Callable[[], Any], step: int, act: Callable[[], object], room: str = "ledger"
+) -> Any:
+    """Run the call; before its line number `step` in a room, counted from 1, do something once."""
     count = 0
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal count
-        if not frame.f_code.co_filename.startswith(_LEDGER):
+        if not frame.f_code.co_filename.startswith(str(_PACKAGE / room)):
             return None
         if event == "line":
             count += 1

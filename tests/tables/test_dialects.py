@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import md5
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -82,7 +84,7 @@ def _spark(cells: Cells) -> Iterator[Run]:
 @contextmanager
 def _clickhouse(cells: Cells) -> Iterator[Run]:
     session = pytest.importorskip("chdb.session").Session()
-    session.query("CREATE TABLE trips (city Nullable(String), rider Nullable(Int32)) ENGINE Memory")
+    session.query("CREATE TABLE trips (city Nullable(String), rider Nullable(Int32)) ORDER BY ()")
     lines = "\n".join(json.dumps(row) for row in cells)
     session.query(f"INSERT INTO trips FORMAT JSONCompactEachRow {lines}")
 
@@ -158,13 +160,40 @@ def test_each_engine_counts_as_a_file_is_counted(name: str) -> None:
             )
             assert [*counts.items()] == expected
             assert (counts.places, counts.max_contributions) == (places or "all", cap)
+        # Names that the statement has itself are those of the table and of the columns.
+        words = sorted({*re.findall(r"\b(?!safeselect_)\w+", sql.lower())})
+        for one, two in pairwise(words):
+            named = statement(name, table=one, item=two, user=one, max_contributions=cap)
+            columns = f"SELECT t.city AS '{two}', t.rider AS '{one}' FROM trips AS t"  # noqa: S608
+            own = f"WITH '{one}' AS ({columns}),".replace("'", DIALECTS[name].quote)
+            assert run(own + named.removeprefix("WITH")) == rows
+        other = statement(name, table="trips", item="city", user="trips")
+        with pytest.raises(Exception, match=r"(?i)safeselect_rows.*trips"):
+            run(other)
+
+
+@pytest.mark.slow("starts an engine")
+def test_no_setting_of_a_session_leaves_rows_out() -> None:
+    with _clickhouse(_cells()) as run:
+        sql = statement("clickhouse", table="trips", item="city", user="rider", max_contributions=3)
+        rows = run(sql)
+        for mode, _ in run("SELECT name, 1 FROM system.settings WHERE name LIKE '%overflow_mode%'"):
+            run(f"SET {mode} = '{'any' if mode.startswith('group') else 'break'}'")
+        for limit in ("limit", "offset", "extremes"):
+            run(f'SET "{limit}" = 1')
+        assert run(sql) == rows
+        for limit in ("rows_to_read", "rows_in_distinct", "rows_to_group_by", "result_rows"):
+            run(f"SET max_{limit} = 10")
+            with pytest.raises(Exception, match=r"(?i)limit for"):
+                run(sql)
+            run(f"SET max_{limit} = 0")
 
 
 @pytest.mark.parametrize("setting", ["NOCASE", "NOACCENT"])
 def test_a_check_by_another_comparison_is_refused(setting: str) -> None:
     sql = check_statement("duckdb").replace("encode(CAST(", "(CAST(CAST(").replace(
         " AS VARCHAR))", f" AS VARCHAR) AS VARCHAR) COLLATE {setting})"
-    ).replace("decode(item_key)", "item_key").replace("encode(' ')", "' '")  # fmt: skip
+    ).replace("decode(safeselect", "(safeselect").replace("encode(' ')", "' '")  # fmt: skip
     with duckdb.connect() as connection:
         check = connection.execute(sql).fetchall()
     with pytest.raises(ParameterError, match="check="):
@@ -173,9 +202,9 @@ def test_a_check_by_another_comparison_is_refused(setting: str) -> None:
 
 def test_names_are_quoted_and_never_end_the_quotation() -> None:
     sql = statement("spark", table="a.b c", item="select", user="O'Neil")
-    assert "FROM `a`.`b c`" in sql
-    assert "CAST(`O'Neil` AS STRING)" in sql
-    for name in ('a"b', "a`b", "a\\b", "", "a..b", "a\nb"):
+    assert "FROM `a`.`b c` AS" in sql
+    assert ".`O'Neil` AS STRING)" in sql
+    for name in ('a"b', "a`b", "a\\b", "", "a..b", "a\nb", "safeselect_x", "a.Safe\u017felect_"):
         with pytest.raises(ParameterError, match="name"):
             statement("duckdb", table=name, item="i", user="u")
 

@@ -193,10 +193,7 @@ def test_the_engine_is_locked_to_one_file(tmp_path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_whatever_the_engine_raises_is_replaced(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    raised: Exception,
-    expected: type[BaseException],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: Exception, expected: Any
 ) -> None:
     def hook(_: Any, sql: str) -> None:
         if "COUNT(DISTINCT" in sql:

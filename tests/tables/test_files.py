@@ -78,6 +78,20 @@ def test_what_no_table_of_lines_has_is_said(tmp_path: Path, row: str) -> None:
     assert len(trips(write(tmp_path / "t.csv", f"city,rider\n{quoted}\nOslo,bob\n"))) == 2
 
 
+@pytest.mark.parametrize(
+    ("place", "cell", "end"),
+    [(16_000_001, '""","', "\r\n"), (31_999_980, '"' + "a,b\n" * 10 + '"', "\n")],
+)
+def test_a_cell_where_a_thread_could_begin_hides_no_other_row(
+    tmp_path: Path, place: int, cell: str, end: str
+) -> None:
+    row = f"Oslo,ann{end}"
+    before = f"city,rider{end}{row * (place // len(row) - 9)}"
+    before += f"{'x' * (place - len(before + row) + 4)},ann{end}"
+    path = write(tmp_path / "t.csv", f"{before}{cell},ann{end}{row.replace('Oslo', 'Rome') * 9}")
+    assert (len(before), [*trips(path).values()]) == (place, [1] * 4)
+
+
 def test_column_names_mean_nothing_to_sql(tmp_path: Path) -> None:
     odd = '"; DROP TABLE x; --'
     path = write(tmp_path / "t.csv", 'city,"{}"\nOslo,ann\n'.format(odd.replace('"', '""')))

@@ -83,10 +83,9 @@ def test_frames() -> None:
 @pytest.mark.parametrize("word", [" n/a", "K. A.\t", "-"])
 def test_a_missing_word_is_named_as_it_is_written(word: str, tmp_path: Path) -> None:
     table = pa.table({"city": [word, "Rome"], "user": [1, 2]})
-    pq.write_table(table, tmp_path / "UP.PARQUET")
-    form = TableAs(
-        tmp_path / "UP.PARQUET", **TableAs(table).check(user="user", item="city").options
-    )
+    path = tmp_path / "UP.PARQUET"
+    pq.write_table(table, path)
+    form = TableAs(path, **TableAs(table).check(user="user", item="city").options)
     assert dict(count_distinct_users(form, item="city", user="user")) == {"Rome": 1}
     assert form.check(user="user", item="city").options == {}
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 from table_sources import SOURCES
 
@@ -98,33 +96,6 @@ def test_values_are_numbers_or_dates(column, ends, found, values_of):
     if not found or not isinstance(found[0], datetime.date):
         given["step"] = "0.01"
     assert given["lowest"] <= table_quantiles(table, **given).value <= given["highest"]
-
-
-ODD = [1e300, -math.inf, np.float32(0.1), 2**53 + 1, 0.1, Decimal("7.25")]
-
-
-@pytest.mark.parametrize("cell", [*ODD, DAY])
-@pytest.mark.parametrize("beside", [None, math.nan, "k. A.", [1], {"a": 1}, 2**200, "\udc80"])
-def test_one_odd_value_in_a_pandas_column_changes_no_other(cell, beside, values_of):
-    """The odd cell makes a column of objects, and has no value; the others keep theirs."""
-    is_day = isinstance(cell, datetime.date)
-    ends = {"lowest": DAY, "highest": DAY} if is_day else {}
-    table = pd.DataFrame({"fare": pd.Series([cell, beside], dtype=object), "rider": [1, 2]})
-    alone = pa.table({"fare": pa.array([cell]), "rider": [1]})
-    assert values_of(table, **ends) == values_of(alone, **ends) != []
-
-
-@pytest.mark.parametrize("ends", [{}, {"lowest": DAY, "highest": DAY}])
-@pytest.mark.parametrize(
-    "cell", [True, DAY, NOON, pd.Timestamp(NOON, tz="Asia/Tokyo"), pd.Timedelta(1), 7, "7", b"7"]
-)
-def test_no_value_of_pandas_decides_how_others_are_read(cell, ends, values_of):
-    tables = [
-        pd.DataFrame({"fare": [cell] * 2 + beside, "rider": range(2 + len(beside))})
-        for beside in ([], [None], ["x"], [[1]])
-    ]
-    found = [values_of(table, **ends) for table in tables]
-    assert found == found[:1] * 4
 
 
 @pytest.mark.parametrize("kind", ["VARCHAR", "DATE", "TIMESTAMP"])

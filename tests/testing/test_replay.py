@@ -14,6 +14,7 @@ from pipelines import PLANTED, Planted, visits
 
 import safeselect
 from safeselect import Budget, Ledger
+from safeselect.adapters.opendp import make_top_k
 from safeselect.errors import ParameterError
 from safeselect.testing import replay
 
@@ -144,6 +145,21 @@ class TestReports:
         report = replay(kept, visits(), unit="patient", pairs=20)
         assert not report
         assert "answers of a partition strategy" in report.unseen
+
+    @pytest.mark.parametrize("scale", ["1/2", 100])
+    def test_scores_of_opendp_are_not_judged_by_the_scale_and_it_says_so(self, scale):
+        dp = pytest.importorskip("opendp.prelude")
+        dp.enable_features("contrib", "honest-but-curious")
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
+        choose = make_top_k(*space, dp.max_divergence(), scale=scale, k=1)
+
+        def chosen(rows):
+            wards = Counter(row["ward"] for row in rows)
+            return choose([wards[ward] for ward in ("ear", "eye", "lung")])
+
+        report = replay(chosen, visits(), unit="patient", pairs=20)
+        assert not report
+        assert "whether scores of an OpenDP measurement change by at most d_in" in report.unseen
 
     def test_a_pipeline_that_does_not_repeat_itself_is_refused(self):
         def restless(rows):

@@ -36,7 +36,13 @@ from safeselect.accounting.pure import smallest_delta
 from safeselect.accounting.rate import growth
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.accounting.search import nearer
-from safeselect.accounting.sums import is_exactly_left, sum_of_deltas, total, what_is_left
+from safeselect.accounting.sums import (
+    deltas_of,
+    is_exactly_left,
+    sum_of_deltas,
+    total,
+    what_is_left,
+)
 from safeselect.accounting.unequal import OPTIMAL_UNEQUAL, pure_tails
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero
@@ -281,14 +287,14 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     """Return the smallest epsilon at this delta."""
     if not parts:
         return Composition(ApproximateDP(Fraction(0), delta), NOTHING)
-    if len(parts) == 1 and parts[0][1] == 1:
+    deltas = deltas_of(parts)
+    if len(parts) == 1 and parts[0][1] == 1 and not deltas:
         own = parts[0][0].approximate(delta)
         best = least_bound(parts, delta, None) if isinstance(parts[0][0], Repetition) else None
         if best is not None and best.value < own.epsilon:
             return Composition(ApproximateDP(best.value, delta), best.theorem, best.order)
         lower = alone_below(parts[0][0], own.epsilon, delta, precision)
         return Composition(own, ALONE, lower=lower)
-    deltas = deltas_of(parts)
     rest = what_is_left(delta, deltas)
     best = least_bound(without_deltas(parts), rest, precision)
     if best is None:
@@ -296,10 +302,6 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     # The lower bound holds at the remaining delta alone, which may have been rounded down.
     lower = best.lower if is_exactly_left(rest, delta, deltas) else Fraction(0)
     return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)
-
-
-def deltas_of(parts: Sequence[tuple[object, int]]) -> list[tuple[Fraction, int]]:
-    return [(g.delta, count) for g, count in parts if isinstance(g, ApproximateDP)]
 
 
 def without_deltas(parts: Sequence[tuple[Accounted, int]]) -> _Counted:
@@ -320,9 +322,10 @@ def least_bound(
     are_pure = all(isinstance(guarantee, PureDP) for guarantee, _ in parts)
     known = known_bounds(plain, delta, pure_tails(plain) if delta else None, are_pure=are_pure)
     if not known or not delta:
-        return known[0] if known else None
+        least = 1 - CLOSE if are_pure else 0  # without a delta, a sum of pure ones is exact
+        return replace(known[0], lower=known[0].value * least) if known else None
     squares = _squares(plain)
-    if len(squares) == len(plain):
+    if squares and len(squares) == len(plain):
         exact = Bound(GaussianDP(total(squares)).approximate(delta).epsilon, GAUSSIAN)
         known = [exact, *known]  # of equal ones it comes first
     best = min(known, key=lambda bound: bound.value)
@@ -381,8 +384,8 @@ def apart(parts: list[tuple[Accounted, int]]) -> tuple[Fraction, list[tuple[Acco
     large: list[tuple[Fraction, int]] = []
     others: list[tuple[Accounted, int]] = []
     for part, count in parts:
-        if isinstance(part, _FAMILIES) and part.epsilon > LARGEST:
-            large.append((part.epsilon, count))
+        if part.pure is not None and part.pure.epsilon > LARGEST:
+            large.append((part.pure.epsilon, count))
         else:
             others.append((part, count))
     return total(large), others
@@ -469,14 +472,7 @@ def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction
 def alone_below(
     part: AnyGuarantee | KnownLaw, epsilon: Fraction, delta: Fraction, precision: Fraction | None
 ) -> Fraction:
-    """The lower end of one part alone at a delta, given the epsilon that its formula says.
-
-    For an ApproximateDP part, that of the randomized response which has it; 0 where none is known.
-    """
-    if isinstance(part, ApproximateDP):
-        rest = (delta - part.delta) / (1 - part.delta)
-        pure = PureDP(part.epsilon)
-        return surely_more(pure, pure.approximate(rest).epsilon, rest) if rest else part.epsilon
+    """The lower end of one part alone at a delta, given the epsilon that its formula says; or 0."""
     if isinstance(part, (BoundedRange, LaplaceDominated, PureDP, GaussianDP)):
         return surely_more(part, epsilon, delta)
     if precision is None or not isinstance(part, KnownLaw):

@@ -11,7 +11,7 @@ from safeselect.accounting.search import halved
 from safeselect.exact.interval import Interval, above_zero
 from safeselect.exact.normal import normal
 from safeselect.exact.parameters import Number, rational
-from safeselect.promises.guarantees import ApproximateDP, ZeroConcentratedDP
+from safeselect.promises.guarantees import ApproximateDP, Sealed, ZeroConcentratedDP
 
 _LEAST = Fraction(1, 2**4000)  # no delta is stated smaller
 _FAR = 5600  # z**2 with e**(-z**2 / 2) below 2**-4000
@@ -19,7 +19,7 @@ FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianDP:
+class GaussianDP(Sealed):
     """The guarantee mu-GDP: neighbouring data sets are no easier to distinguish than N(0, 1) and
     N(mu, 1).
 

@@ -16,7 +16,7 @@ from math import isqrt
 from safeselect.accounting.search import halved, short_up
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import integer, rational
-from safeselect.promises.guarantees import ApproximateDP, PureDP, ZeroConcentratedDP
+from safeselect.promises.guarantees import ApproximateDP, PureDP, Sealed, ZeroConcentratedDP
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteLaplace:
+class DiscreteLaplace(Sealed):
     """The distribution of the privacy loss of an integer that is released with discrete Laplace
     noise.
 
@@ -174,7 +174,7 @@ class DiscreteLaplace:
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussian:
+class DiscreteGaussian(Sealed):
     """The distribution of the privacy loss of an integer that is released with discrete Gaussian
     noise.
 
@@ -254,7 +254,7 @@ class DiscreteGaussian:
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse:
+class RandomizedResponse(Sealed):
     """The distribution of the privacy loss of randomized response with n possible answers.
 
     With probability p, the answer is uniformly random. Otherwise it is the true answer.

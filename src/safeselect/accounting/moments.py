@@ -28,6 +28,7 @@ from safeselect.promises.guarantees import (
     Guarantee,
     LaplaceDominated,
     PureDP,
+    Sealed,
     ZeroConcentratedDP,
 )
 
@@ -78,7 +79,7 @@ Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
 """What one of many runs may guarantee."""
 
 
-class Repetition(ABC):
+class Repetition(Sealed, ABC):
     """What the best of a random number of runs guarantees; `repetition` has the two kinds."""
 
     __slots__ = ()

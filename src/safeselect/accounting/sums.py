@@ -10,6 +10,7 @@ from safeselect.accounting.search import short_up
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import MAX_BITS
+from safeselect.promises.guarantees import ApproximateDP
 
 Counted = Sequence[tuple[Fraction, int]]
 """Values, each with how often it occurs."""
@@ -36,6 +37,11 @@ def _total_above(values: Counted) -> Fraction:
     unit = Fraction(2) ** (size - 128 - len(values).bit_length())
     units = sum(-((-value) // unit) * n for value, n in values)
     return short_up(units * unit)
+
+
+def deltas_of(parts: Sequence[tuple[object, int]]) -> list[tuple[Fraction, int]]:
+    """The deltas of the parts that have one."""
+    return [(g.delta, count) for g, count in parts if isinstance(g, ApproximateDP)]
 
 
 def sum_of_deltas(deltas: Counted) -> Fraction:

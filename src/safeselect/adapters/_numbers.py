@@ -29,12 +29,8 @@ def cost(epsilon: object, sensitivity: object, monotonic: object) -> dict[str, A
     total = rational(number(epsilon), "epsilon")
     if not _LEAST <= total <= _MOST:
         raise ParameterError(f"epsilon must be between 1e-8 and 1e8, got {describe(epsilon)}")
-    return {
-        "epsilon": total,
-        "sensitivity": size,
-        "monotonic": number(monotonic),
-        "grid": size / _STEPS,
-    }
+    terms = {"epsilon": total, "sensitivity": size, "monotonic": number(monotonic)}
+    return {**terms, "grid": size / _STEPS}
 
 
 def number(value: object) -> object:

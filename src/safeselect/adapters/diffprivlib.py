@@ -57,6 +57,9 @@ class _Choice:
                 "safeselect.exponential_mechanism(..., weights=...), and for quantiles, call "
                 "safeselect.adapters.diffprivlib.quantile"
             )
+        # Of other classes an element is looked up by its label, or by chance.
+        if type(candidates) not in (type(None), list, tuple, np.ndarray):
+            raise ParameterError(f"candidates must be a list, got {type(candidates).__name__}")
         self._terms = cost(epsilon, sensitivity, monotonic)
         self._utility, self._candidates = utility, candidates
 
@@ -97,7 +100,7 @@ class Exponential(_Choice):
         epsilon, sensitivity, monotonic: as in diffprivlib; epsilon is from 1e-8 to 1e8, and the
             sensitivity is positive.
         utility: n utilities; larger is better.
-        candidates: what to call them; by default their positions.
+        candidates: list, tuple or NumPy array that names them; by default their positions.
         measure: None; weights are refused.
         random_state: not used: there is no seed, and no choice can be repeated.
 

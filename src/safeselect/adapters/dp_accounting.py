@@ -32,18 +32,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from safeselect.accounting.composition import Accounted, deltas_of, read_parts, without_deltas
+from safeselect.accounting.composition import Accounted, read_parts, without_deltas
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.moments import Repetition, size
 from safeselect.accounting.optimum.certified import dominating_masses
 from safeselect.accounting.optimum.problem import Part
 from safeselect.accounting.repetition import AnyGuarantee
-from safeselect.accounting.sums import sum_of_deltas
+from safeselect.accounting.sums import deltas_of, sum_of_deltas
 from safeselect.adapters._numbers import at_least, at_most
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import decimal
@@ -120,12 +121,9 @@ def dp_events(guarantees: Iterable[Accounted], *, accountant: Literal["rdp", "pl
         ParameterError: as for `dp_event`, for any of them; or not a list.
     """
     events = _library("dp_accounting.dp_event")
-    return events.ComposedDpEvent(
-        [
-            events.SelfComposedDpEvent(dp_event(each, accountant=accountant), count)
-            for each, count in read_parts(guarantees)
-        ]
-    )
+    event_of = partial(dp_event, accountant=accountant)
+    counted = ((event_of(each), count) for each, count in read_parts(guarantees))
+    return events.ComposedDpEvent([events.SelfComposedDpEvent(*each) for each in counted])
 
 
 def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object = "1e-12") -> Any:
@@ -147,7 +145,7 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
 
     Raises:
         ParameterError: no pair dominates a guarantee (ZeroConcentratedDP), a parameter is wrong,
-            the losses are too many for the interval, or dp-accounting is not installed.
+            the losses are too many for the interval or too large, or dp-accounting is missing.
     """
     if not 0 < (spacing := as_float(rational(interval, "interval"))) < math.inf:
         raise ParameterError("interval must be within the range of floats, such as '1e-4'")
@@ -165,6 +163,11 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
     pmf = _library("dp_accounting.pld.pld_pmf")
     masses = dominating_masses(parts, step, smallest)
     scale = 1 << masses.bits
+    if sum(map(int, masses.weights)) > scale + (scale >> 16):  # no distribution, so no delta
+        raise ParameterError(
+            "the privacy losses of the known laws are too large to be computed here; pass the "
+            "`pure` guarantee of each law that has one"
+        )
     probabilities = [at_least(Fraction(int(weight), scale)) for weight in masses.weights]
     infinite = 1 - (1 - infinite) * (1 - min(Fraction(1), Fraction(int(masses.infinite), scale)))
     return library.PrivacyLossDistribution(
@@ -197,5 +200,4 @@ def _noise_multiplier(epsilon: Fraction) -> float:
     return scale
 
 
-def _library(name: str) -> Any:
-    return library(name, "dp-accounting")
+_library = partial(library, extra="dp-accounting")

@@ -46,7 +46,7 @@ def title(release: Any) -> str:
         "Groups": "the best of each group",
         "Batch": "the best of each row",
         "Numbers": "the released numbers",
-        "Answers": "the answers above the threshold",
+        "Answers": "the answers of a session or strategy",
     }[type(release).__name__]
 
 

@@ -91,9 +91,8 @@ def make_report_noisy_max(
         ParameterError: a parameter is wrong, or OpenDP is not installed.
     """
     read_choice(noise, "noise", ("exponential", "laplace", "gumbel"))
-    space = _Space.read(
-        input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
-    )
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    space = _Space.read((input_domain, input_metric, output_measure), negate, source, reading)
     size = _read_scale(scale, space)
 
     def release(scores_on_grid: GridScores) -> object:
@@ -140,9 +139,8 @@ def make_top_k(
     """
     if mechanism is not None:
         read_choice(mechanism, "mechanism", tuple(_FAMILIES))
-    space = _Space.read(
-        input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
-    )
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    space = _Space.read((input_domain, input_metric, output_measure), negate, source, reading)
     name = mechanism or ("one_shot_exponential" if space.pure else "exponential")
     count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale, space)
 
@@ -189,9 +187,8 @@ def make_top_k_with_gaps(
         ParameterError: as for `make_report_noisy_max`.
     """
     read_choice(noise, "noise", ("exponential", "laplace"))
-    space = _Space.read(
-        input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
-    )
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    space = _Space.read((input_domain, input_metric, output_measure), negate, source, reading)
     count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale, space)
     step = None if gap_grid is None else rational(gap_grid, "gap_grid") / space.reading.step
 
@@ -253,18 +250,10 @@ class _Space:
 
     @classmethod
     def read(
-        cls,
-        domain: object,
-        metric: object,
-        measure: object,
-        negate: object,
-        source: object,
-        grid: object,
-        on_grid: object,
-        score_error: object,
+        cls, space: tuple[object, object, object], negate: object, source: object, reading: Reading
     ) -> _Space:
         """Read the arguments of every constructor, and refuse those that no proof here covers."""
-        reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        domain, metric, measure = space
         smallest = flag(negate, "negate")
         resolve(source)  # refuses a wrong source now, not at the first release
         dp = _opendp()
@@ -354,8 +343,7 @@ def _refusal(dp: Any, name: str, expected: str, got: object) -> ParameterError:
     return ParameterError(f"{name} must be {expected}, got {shown}")
 
 
-def _opendp() -> Any:
-    return library("opendp.prelude", "opendp")
+_opendp = partial(library, "opendp.prelude", "opendp")
 
 
 def _read_scale(scale: object, space: _Space) -> Fraction:

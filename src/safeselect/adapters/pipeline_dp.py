@@ -65,12 +65,8 @@ def create_partition_selection_strategy(
             f"strategy must be PartitionSelectionStrategy.{_OURS}, got {describe(kind)}; in "
             "PipelineDP, omit partition_selection_strategy= and post_aggregation_thresholding="
         )
-    return partition_strategy(
-        epsilon=epsilon,
-        delta=delta,
-        max_partitions=max_partitions_contributed,
-        pre_threshold=1 if pre_threshold is None else pre_threshold,
-    )
+    least, cap = 1 if pre_threshold is None else pre_threshold, max_partitions_contributed
+    return partition_strategy(epsilon=epsilon, delta=delta, max_partitions=cap, pre_threshold=least)
 
 
 def kept_partitions(

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from decimal import Decimal
-from fractions import Fraction
+from contextlib import suppress
+from datetime import date
 from io import BytesIO
 from typing import Any
 
+import numpy as np
+
 from safeselect.adapters.notebook import facts, title
-from safeselect.exact.parameters import as_float
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import as_float, rational
 from safeselect.release.display import cost, cut_text, library
 from safeselect.release.page import shown
 from safeselect.scores.candidates import label_text
@@ -39,6 +42,9 @@ def plot(result: Any) -> Any:
     """
     columns = result.to_dict()
     parts = [columns[name] for name in ("row", "label") if name in columns] or [columns["index"]]
+    kinds = {type(_place(value)) for value in columns.get("value", ())}
+    if kinds - {float} and kinds != {date}:  # not all of them lie on one axis
+        parts.append(columns.pop("value"))
     names = [" / ".join(map(_shown, each)) for each in zip(*parts, strict=True)]
     said = [cost(result.guarantee), *facts(result).values()]
     cap = dict(result.provenance.parameters).get("max_contributions")
@@ -54,7 +60,8 @@ def plot(result: Any) -> Any:
     )
     ratios = {"height_ratios": [*sizes.values()]}
     facets = figure.subplots(len(sizes), 1, squeeze=False, sharex=True, gridspec_kw=ratios)[:, 0]
-    figure.suptitle(f"{title(result)}\n{', '.join(said)}", fontsize=9, wrap=True, parse_math=False)
+    told = f"{title(result)}\n{shown(', '.join(said))}"
+    figure.suptitle(told, fontsize=9, wrap=True, parse_math=False)
     start = 0
     for axes, (group, size) in zip(facets, sizes.items(), strict=True):
         here = slice(start, start + size)
@@ -77,19 +84,24 @@ def _shown(label: object) -> str:
     return cut_text(shown(label_text(label)))
 
 
+def _place(value: object) -> object:
+    """Where a value is on an axis: a day, or a number also where it is stored as text; or None."""
+    if isinstance(value, date):
+        return value
+    with suppress(ParameterError):
+        return as_float(rational(label_text(value), "value", signed=True))
+    return None
+
+
 def _bars(axes: Any, names: list[str], columns: Mapping[str, list[Any]]) -> None:
     """Draw one bar for each name: its count with its interval, its value or gap, or the name."""
     places = list(range(len(names), 0, -1))
     if "count" in columns:
-        counts, low, high = (columns[each] for each in ("count", "low", "high"))
-        width = [
-            [max(0, count - least) for count, least in zip(counts, low, strict=True)],
-            [max(0, most - count) for count, most in zip(counts, high, strict=True)],
-        ]
+        counts, low, high = ([*map(as_float, columns[each])] for each in ("count", "low", "high"))
+        width = np.subtract(counts, low).clip(0), np.subtract(high, counts).clip(0)
         axes.barh(places, counts, xerr=width, color="#8fb0d9", ecolor="#000000", capsize=2)
     elif "value" in columns:
-        values = columns["value"]
-        exact = [as_float(v) if isinstance(v, (int, Fraction, Decimal)) else v for v in values]
+        exact = [*map(_place, columns["value"])]
         reach = columns["high"][0] - columns["value"][0] if "high" in columns else None
         axes.errorbar(exact, places, xerr=reach, fmt="o", color="#2b5c9e", capsize=2)
     elif "gap" in columns:
@@ -104,4 +116,4 @@ def _bars(axes: Any, names: list[str], columns: Mapping[str, list[Any]]) -> None
         text.set_parse_math(False)  # a dollar sign in a label is a dollar sign
     axes.set_ylim(0.3, max(1, len(names)) + 0.7)
     if not names:
-        axes.text(0.5, 0.5, "nothing was found", ha="center", transform=axes.transAxes)
+        axes.text(0.5, 0.5, "nothing to show", ha="center", transform=axes.transAxes)

@@ -7,14 +7,17 @@ no release: with other words the hash of what decides one stays.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
+from itertools import repeat
 from textwrap import fill
-from typing import Any, cast
+from typing import Any
 
 from safeselect.exact.interval import Interval
 from safeselect.promises.guarantees import STATED, ApproximateDP
-from safeselect.release.display import cut, with_places
+from safeselect.release.display import cost, cut, with_places
+from safeselect.release.page import shown
 from safeselect.release.results import (
     NOT_STATED,
     Answers,
@@ -62,14 +65,24 @@ _ASSUMED = {
     "max_contributions": "Each unit is counted for at most {} of the items.",
     "max_partitions": "Each unit is counted for at most {} of the keys.",
     "max_groups": "Each unit is counted in at most {} of the groups.",
+    "base": "Each run, with its score and its output, costs at most {}.",
 }
+_RELATIONS = {
+    "add_remove": ("had its data not been there", "this data was there or not there"),
+    "replace_one": ("had its data been other data", "this data or its replacement was there"),
+}
+_OTHERS = "on a neighbouring data set, as the caller defines it", "this or that data set was there"
+_USED = {"k": "guaranteed answers above the threshold"}  # the names of other limits say it
 _PRIVATE_CANDIDATES = ("unknown_domain", "pay_what_you_get", "select_partitions", "partition_str")
 
 
 def sections(release: Release) -> dict[str, list[str]]:
     """Return what was asked, released, promised and to whom, assumed, and not promised."""
-    stated = dict(release.provenance.parameters)
-    unit = release.provenance.unit
+    # A release may come from anybody: none of its texts moves a cursor or turns a line.
+    stated = {name: shown(text) for name, text in release.provenance.parameters}
+    unit, source = shown(release.provenance.unit), shown(release.source)
+    if base := getattr(release.guarantee, "base", None):
+        stated["base"] = f"{type(base).__name__} {cost(base)}"
     if unit == NOT_STATED:
         unit = "unit of privacy (the caller did not name it)"
     form = next((form for law, form in _ASKED.items() if law in release.mechanism), _ONE)
@@ -78,9 +91,9 @@ def sections(release: Release) -> dict[str, list[str]]:
     said = defaultdict(lambda: "(number not stated)", stated)
     found = {
         "What was asked": [form.format_map(said)],
-        "What was released": _released(release),
+        "What was released": _released(release, said),
         "What was promised, and to whom": _promised(release, unit),
-        "What was assumed": _assumed(release, stated),
+        "What was assumed": [*_assumed(release, stated), f"Its random bytes came from {source}."],
         "What was not promised": [
             "Groups: the promise to two units together is weaker than the promise to one.",
             "Other releases: each further release from the same data weakens this promise.",
@@ -89,8 +102,8 @@ def sections(release: Release) -> dict[str, list[str]]:
             "Running time.",
         ],
     }
-    if "NOT PRIVATE" in release.source:
-        warning = f"Its random bytes came from {release.source}: nothing below holds."
+    if "NOT PRIVATE" in source:
+        warning = f"Its random bytes came from {source}: nothing below holds."
         found = {"THIS RELEASE IS NOT PRIVATE": [warning], **found}
     return found
 
@@ -102,60 +115,62 @@ def in_words(release: Release) -> str:
     return "\n\n".join("\n".join([title, *map(filled, said)]) for title, said in titled)
 
 
-def _released(release: Release) -> list[str]:
+def _released(release: Any, stated: Mapping[str, str]) -> list[str]:
     if isinstance(release, Selection):
         said = [f"{_quoted(release.label)}."]
     elif isinstance(release, Groups):
-        said = [f"{_quoted(group)}: {_listed(release[group])}." for group in release]
+        rows = zip(release.groups, release.labels, release.counts or repeat(None), strict=False)
+        said = [f"{_quoted(group)}: {_listed(*row)}." for group, *row in rows]
     elif isinstance(release, Batch):
         said = [f"The winner or winners of each row ({len(release)} in all)."]
     elif isinstance(release, Answers):
-        return [f"Values above the threshold: {len(release)}, each with its noisy lead over it."]
+        above = f"Values above the threshold: {len(release)}, each with its noisy lead over it."
+        apart = "The answers are not part of this release: they are released one by one."
+        used = ((each, stated[name], _USED.get(name, shown(name))) for name, each in release.spent)
+        said = ["The session used {} of its {} {}.".format(*each) for each in used]
+        return [above if release.consumed else apart, *said]
+    elif not len(release):
+        return ["Nothing was found."]
     else:
-        if not (found := [*cast("Any", release)]):
-            return ["Nothing was found."]
-        said = [_listed(found) + (", best first." if getattr(release, "ordered", False) else ".")]
-    counts, noise = getattr(release, "counts", None), getattr(release, "noise", None)
-    if counts is not None and not isinstance(release, Groups):
-        said.append(f"Their noisy counts: {_listed(counts)}.")
+        labels = release.labels
+        numbers = release.values if isinstance(release, Numbers) else release.counts
+        end = ", best first." if getattr(release, "ordered", False) else "."
+        said = [_listed(labels or numbers, labels and numbers) + end]
     gaps = getattr(release, "gap", getattr(release, "gaps", None))
     if gaps is not None:
         said.append("Also released: the noisy lead of each over the next.")
-    if noise is not None:
+    if (noise := getattr(release, "noise", None)) is not None:
         off = with_places(Fraction(max(abs(noise.low_95), abs(noise.high_95))), 0)
-        said.append(f"Each number has noise: with probability 95 % it is off by at most {off}.")
+        what = "number" if isinstance(release, Numbers) else "count"
+        said.append(f"Each {what} has noise: with probability 95 % it is off by at most {off}.")
     elif gaps is None and not isinstance(release, Numbers):
         said.append("No score or count was released, true or noisy.")
     return said
 
 
-def _listed(labels: Any) -> str:
-    shown = ", ".join(map(_quoted, labels[:_SHOWN]))
-    return shown + (f" and {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else "")
+def _listed(labels: Any, numbers: Any = None) -> str:
+    """The first labels, each with its number if there are any."""
+    said = [*map(_quoted, labels[:_SHOWN])]
+    if numbers is not None:
+        said = [f"{each} ({_quoted(n)})" for each, n in zip(said, numbers, strict=False)]
+    more = f" and {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else ""
+    return f"{', '.join(said)}{more}" or "nothing"
 
 
 def _promised(release: Any, unit: str) -> list[str]:
     guarantee: Any = release.guarantee
-    pure = guarantee.pure
-    if pure is not None:
-        epsilon, delta = pure.epsilon, Fraction(0)
-    else:
-        is_stated = isinstance(guarantee, ApproximateDP)
-        bound = guarantee if is_stated else guarantee.approximate(_DELTA)
-        epsilon, delta = bound.epsilon, bound.delta
+    is_stated = isinstance(guarantee, ApproximateDP)
+    bound = guarantee if is_stated else guarantee.pure or guarantee.approximate(_DELTA)
+    epsilon, delta = bound.epsilon, bound.delta if isinstance(bound, ApproximateDP) else Fraction(0)
     factor, sure = _odds(epsilon, delta)
-    other = {
-        "add_remove": "had its data not been there",
-        "replace_one": "had its data been other data",
-    }.get(release.provenance.neighbours, "on a neighbouring data set, as the caller defines it")
+    other, there = _RELATIONS.get(release.provenance.neighbours, _OTHERS)
     plus = f", plus a probability of {with_places(delta, 12)}" if delta else ""
     promise = (
         f"To each individual {unit}: {other}, any result above would have been nearly as likely. "
         f"With epsilon = {with_places(epsilon, 2)} no event becomes more than {factor} times as "
-        f"likely, or as unlikely{plus}. Somebody who thinks it equally likely that this data was "
-        "there or not there, and who knows all other data, guesses right from the result with a "
-        f"probability of at most {sure} %. This holds whatever else is known, and for this release "
-        "alone."
+        f"likely, or as unlikely{plus}. Somebody who thinks it equally likely that {there}, and "
+        "who knows all other data, guesses right from the result with a probability of at most "
+        f"{sure} %. This holds whatever else is known, and for this release alone."
     )
     stated = "The caller stated this guarantee; this library does not prove it."
     return [stated, promise] if release.mechanism.startswith(STATED) else [promise]
@@ -181,7 +196,5 @@ def _assumed(release: Any, stated: dict[str, str]) -> list[str]:
     if "candidates" in stated and not release.mechanism.startswith(_PRIVATE_CANDIDATES):
         said.append("The candidates were known without looking at the data.")
     if release.provenance.unit == NOT_STATED:
-        said.append("The caller knows whose privacy the sensitivity is about.")
-    said.append("The caller asserted this; the library cannot check it.")
-    said.append(f"Its random bytes came from {release.source}.")
-    return said
+        said.append("The caller knows whose privacy is protected.")
+    return [*said, "The caller asserted this; the library cannot check it."] if said else []

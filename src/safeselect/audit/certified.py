@@ -18,6 +18,7 @@ from safeselect.audit.code import Running
 from safeselect.audit.line import Line, found
 from safeselect.ledger.record import library
 from safeselect.ledger.signing import Signer, is_signed, signed_message
+from safeselect.release.codec import once
 from safeselect.release.results import code
 
 SCHEMA = "safeselect.certificate/1"
@@ -105,7 +106,7 @@ def _unsealed(written: str, key: bytes | None) -> tuple[str, Line | None]:
     """
     what, body, wrong, public = "certificate's key", "", None, ""
     try:
-        envelope = json.loads(written)
+        envelope = json.loads(written, object_pairs_hook=once)
         if "payloadType" not in envelope:
             said = "A key was given, but the certificate is not signed."
             return written, None if key is None else found(what, said, "")
@@ -145,7 +146,7 @@ def compare_code(
         if by.word == "DOES NOT HOLD":
             return
     try:
-        content = json.loads(written)
+        content = json.loads(written, object_pairs_hook=once)
         checked = content["library"]
         own = [f"{name} {checked[name]}" for name in _DECIDES]
         tree = checked["source_tree_sha256"]
@@ -153,10 +154,8 @@ def compare_code(
         yield found(what, "It is not a certificate.", "")
         return
     used = [f"{name} {ran.get(name)}" for name in _DECIDES]
-    readable = checked["deciding_sha256"] != "unreadable"
-    wrong = (
-        None if own == used and readable else f"It covers {', '.join(own)}; {', '.join(used)} ran."
-    )
+    covers = own == used and checked["deciding_sha256"] != "unreadable"
+    wrong = None if covers else f"It covers {', '.join(own)}; {', '.join(used)} ran."
     yield found("certified code", wrong, f"It covers the code that ran: {', '.join(own)}.")
     if tree != code().source_tree_sha256:
         said = "It is for another version; audit with the version that it names."

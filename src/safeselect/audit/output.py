@@ -12,13 +12,13 @@ from typing import Any
 
 from safeselect.audit.plan import Plan
 from safeselect.errors import SafeSelectError
+from safeselect.exact.parameters import rational
 from safeselect.mechanisms.quantiles import Grid
-from safeselect.release import results
 from safeselect.release.codec import OtherLabel
-from safeselect.release.results import Batch, Release, Selection, TopK
+from safeselect.release.results import Answers, Batch, Groups, Numbers, Release, Selection, TopK
 
 _Stated = Mapping[str, str]
-_ENDS: tuple[Callable[[str], Any], ...] = (int, Fraction, Decimal, date.fromisoformat)
+_ENDS: tuple[Callable[[str], Any], ...] = (int, str, Decimal, date.fromisoformat)
 _FOUND = "unknown_domain_top_k_", "pay_what_you_get_", "select_partitions"
 _SETS = "top_k_laplace", "select_partitions"
 
@@ -43,19 +43,19 @@ def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
         yield from _batch(release, k, stated)
     if release.mechanism.startswith("unknown_domain_"):
         yield from _found(release.labels, release.counts, min(k, release.k_bar), plan)
-    if isinstance(release, results.Groups):
+    if isinstance(release, Groups):
         yield from _groups(release, k, plan, stated)
     if release.mechanism.startswith("select_partitions"):
         yield from _found(release.labels, release.counts, None, plan)
     if release.mechanism.startswith("measure_") and stated["values"] != str(len(release.values)):
         yield "Its number of values differs from its parameters."
-    if isinstance(release, results.Numbers) and _repeats(release.labels or ()):
+    if isinstance(release, Numbers) and _repeats(release.labels or ()):
         yield "It names a value twice."
     if release.mechanism.startswith("quantile"):
         yield from _points(release, stated)
     if release.mechanism.startswith(("best_of", "first_above")):
         yield from _run(release, stated)
-    if isinstance(release, results.Answers):
+    if isinstance(release, Answers):
         yield from _session(release, stated)
 
 
@@ -79,7 +79,7 @@ def _rows(
 
 def _repeats(labels: Sequence[object]) -> bool:
     """Whether a label is there twice, of those that are read as what they were."""
-    known = [(type(label), label) for label in labels if isinstance(label, (int, str))]
+    known = [label for label in labels if not isinstance(label, OtherLabel)]
     return len(set(known)) < len(known)
 
 
@@ -99,14 +99,13 @@ def _batch(release: Batch[Any], k: int, stated: _Stated) -> Iterator[str]:
     if release.winners.shape != ((rows, k) if several else (rows,)) or not (several or k == 1):
         yield f"Its winners have shape {release.winners.shape}, which differs from its charge."
     labels = [row if several else [row] for row in release.labels]
-    indices = release.indices
-    places = [] if indices is None else indices.reshape(len(indices), -1).tolist()
-    yield from _rows(labels, places, k, stated)
+    places = [] if release.indices is None else release.indices.reshape(len(release), -1).tolist()
+    yield from _rows([*labels, release.names or ()], places, k, stated)
     if release.names is None and places != labels:
         yield "Its labels are positions that differ from its positions."
     # One label has one place, wherever it wins; other labels may have one text.
     both = zip(chain(*labels), chain(*places), strict=False)
-    pairs = {((type(one), one), at) for one, at in both if not isinstance(one, OtherLabel)}
+    pairs = {(one, at) for one, at in both if not isinstance(one, OtherLabel)}
     if not len(pairs) == len({one for one, _ in pairs}) == len({at for _, at in pairs}):
         yield "It gives a label two positions, or a position two labels."
 
@@ -127,7 +126,7 @@ def _found(
         yield "Its labels are not in the order of their counts."
 
 
-def _groups(release: results.Groups[str], k: int, plan: Plan, stated: _Stated) -> Iterator[str]:
+def _groups(release: Groups[str], k: int, plan: Plan, stated: _Stated) -> Iterator[str]:
     if str(len(release.groups)) != stated["groups"]:
         yield f"It has {len(release.groups)} groups, but {stated['groups']} were charged."
     counts = release.counts or (None,) * len(release.groups)
@@ -137,14 +136,14 @@ def _groups(release: results.Groups[str], k: int, plan: Plan, stated: _Stated) -
             yield f"A group has {len(row)} of the known candidates, but {k} are chosen."
 
 
-def _points(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str]:
+def _points(release: Numbers[Any, Any], stated: _Stated) -> Iterator[str]:
     pairs = sorted(zip(release.labels or (), map(_number, release.values), strict=True))
     if any(one[1] > other[1] for one, other in pairwise(pairs)):
         yield "A larger quantile has a smaller point."
     for kind in _ENDS:
         with suppress(SafeSelectError, ValueError, ArithmeticError):
             highest: Any = stated["highest"] if kind is Decimal else kind(stated["highest"])
-            grid = Grid.read(kind(stated["lowest"]), highest, Fraction(stated["step"]))
+            grid = Grid.read(kind(stated["lowest"]), highest, stated["step"])
             ends = {name: stated[name] for name in ("lowest", "highest", "step")}
             places = [(_number(each) - grid.lowest) / grid.step for each in release.values]
             own = [grid.point(int(place)) for place in places]
@@ -156,7 +155,7 @@ def _points(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str
     yield "It has a point that is not on its grid."
 
 
-def _session(release: results.Answers, stated: _Stated) -> Iterator[str]:
+def _session(release: Answers, stated: _Stated) -> Iterator[str]:
     limits = {"k"} if "k" in stated else {"outcomes", "queries"} & stated.keys()
     took = dict(release.spent)
     if release.consumed:
@@ -165,15 +164,19 @@ def _session(release: results.Answers, stated: _Stated) -> Iterator[str]:
         yield "It states a use beyond its charge."
 
 
-def _run(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str]:
+def _run(release: Numbers[Any, Any], stated: _Stated) -> Iterator[str]:
     if len(release) > 1 or (not release.values and release.mechanism == "best_of/1"):
         yield "It must have exactly one run, as best_of releases one."
     if release.values and "threshold" in stated:
-        with suppress(ValueError):  # a score of a class of one's own is its text
-            lead = Fraction(str(release.value)) - Fraction(stated["threshold"])
+        # A score of a class of one's own is its text; an infinite one has no lead.
+        with suppress(ValueError, OverflowError):
+            lead = _number(release.value) - Fraction(stated["threshold"])
             if lead and (lead > 0) is (stated["minimize"] == "yes"):
                 yield "Its score is below the threshold."
 
 
 def _number(point: Any) -> Fraction:
-    return Fraction(point.toordinal()) if isinstance(point, date) else Fraction(point)
+    """A point or a score; the text of one may be long to read, and is read as a parameter is."""
+    if isinstance(point, (str, OtherLabel)):
+        return rational(str(point), "a number", signed=True)
+    return Fraction(point.toordinal() if isinstance(point, date) else point)

@@ -135,8 +135,8 @@ def plan_of(release: Release) -> Plan:
 
 
 def _of_scores(stated: Stated) -> Plan:
-    release, name, given = stated.release, stated.name.removesuffix("_weighted"), stated.parameters
-    asked, law = _asked(stated), LAWS[name]
+    release, given, asked = stated.release, stated.parameters, _asked(stated)
+    name, weighted, _ = stated.name.partition("_weighted")
     k, size = stated.whole("k"), stated.whole("candidates")
     with_gaps = "_with_gap" in name or "_above_" in name
     integer(k, "k", minimum=1, maximum=size - with_gaps)
@@ -153,8 +153,8 @@ def _of_scores(stated: Stated) -> Plan:
     if "_above_" in name:
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
         more |= {"threshold": exact_text(threshold)}
-    if name != stated.name:
-        if not _DIGEST.fullmatch(stated.text("weights")) or (law.drawn == "again" and k > 1):
+    if weighted:
+        if not _DIGEST.fullmatch(stated.text("weights")) or (LAWS[name].drawn == "again" and k > 1):
             raise ParameterError("weights must be a hash; weighted permute-and-flip requires k=1")
         more |= stated.copied("weights")
     parameters = {**asked.recorded, **plan.stated, **more}
@@ -226,8 +226,8 @@ def _of_runs(stated: Stated) -> Plan:
     whole: Any = stated.release.guarantee
     parameters = stated.copied("minimize")
     stated.flag("minimize")
-    kinds: Mapping[str, Any] = {"best_of": Repeated, "best_of_poisson": PoissonRepeated}
-    if not isinstance(whole, kinds.get(stated.name, PureDP)):
+    kinds: Any = {"best_of": Repeated, "best_of_poisson": PoissonRepeated, "first_above": PureDP}
+    if not isinstance(whole, kinds[stated.name]):
         raise ParameterError(f"{stated.name} cannot guarantee {type(whole).__name__}")
     if stated.name == "first_above":
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
@@ -314,11 +314,9 @@ def _of_keys(stated: Stated) -> Plan:
 
 
 def _of_weighted_keys(stated: Stated) -> Plan:
-    terms = WeightedTerms.read(
-        stated.total.epsilon, stated.total.delta, stated.whole("max_partitions")
-    )
-    charge = terms.charge(stated.name.removesuffix("_gaussian"))
-    return Plan(terms.total, charge.parts, charge.parameters)
+    total, most = stated.total, stated.whole("max_partitions")
+    terms = WeightedTerms.read(total.epsilon, total.delta, most)
+    return _charged(stated, terms.charge(stated.name.removesuffix("_gaussian")))
 
 
 def _of_lists(stated: Stated) -> Plan:

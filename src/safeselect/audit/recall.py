@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -25,7 +26,7 @@ from safeselect.exact.parameters import exact_text, rational, read_exact
 from safeselect.ledger import Balance, Checker, Record
 from safeselect.ledger.budget import Amounts, ways
 from safeselect.ledger.record import Fields, read_numbers
-from safeselect.release.codec import read_part
+from safeselect.release.codec import once, read_part
 from safeselect.release.display import cost
 from safeselect.release.page import shown
 
@@ -73,10 +74,10 @@ class Advisory:
 
     def restate(self, said: Fields) -> Guarantee:
         """Return what still holds of a guarantee, as a record states it."""
-        try:
-            return None if self.restated is None else read_guarantee(_changed(self.restated, said))
-        except (LookupError, ValueError):  # the advisory says nothing of such a guarantee
-            return None
+        with suppress(LookupError, ValueError):  # the advisory says nothing of such a guarantee
+            if self.restated is not None and read_guarantee(said) is not None:
+                return read_guarantee(_changed(self.restated, said))
+        return None
 
 
 def read_advisory(text: str) -> Advisory:
@@ -86,7 +87,7 @@ def read_advisory(text: str) -> Advisory:
         InputError: it is none; a condition that is not understood is never left out.
     """
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=once)
         if content.pop("schema") != SCHEMA:
             raise InputError(f"the schema of an advisory must be {SCHEMA}")
         texts = {name: content.pop(name) for name in _TEXTS}
@@ -164,10 +165,9 @@ def _from(value: str, wanted: list[int], *, is_from: bool) -> Verdict:
 
 
 def _compared(value: str, wanted: Fraction, *, by: Callable[[Fraction, Fraction], bool]) -> Verdict:
-    try:
+    with suppress(ValueError):
         return by(read_exact(value), wanted)
-    except ValueError:
-        return None
+    return None
 
 
 def _number(value: object) -> Fraction:
@@ -200,12 +200,10 @@ def _changed(how: Mapping[str, Any], said: Fields) -> Fields:
 
 
 def read_guarantee(said: Fields) -> Guarantee:
-    """Read a guarantee as a record states it.
-
-    Raises:
-        InputError: it is none.
-    """
-    return read_part({"count": "1", "each": said})[0]
+    """Read a guarantee as a record states it; None if it is none: a replay does not read it."""
+    with suppress(InputError):
+        return read_part({"count": "1", "each": said})[0]
+    return None
 
 
 @dataclass(slots=True)
@@ -286,15 +284,12 @@ def recall(advisory: Advisory, records: Iterable[Record], checker: Checker) -> R
 
 def _restated(advisory: Advisory, content: Fields) -> tuple[Guarantee, Guarantee, _View]:
     """What was promised, what still holds, and what still holds of the draws."""
-    try:
-        promised, parts = read_guarantee(content["guarantee"]), content["parts"]
-        draws = tuple((advisory.restate(each["each"]), read_part(each)[1]) for each in parts)
-    except InputError:
-        return None, None, ()
+    whole = content["guarantee"]
+    draws = tuple((advisory.restate(each["each"]), int(each["count"])) for each in content["parts"])
     # A delta that is added belongs to the whole.
     if "delta_plus" in (advisory.restated or {}) or any(each is None for each, _ in draws):
         draws = ()
-    return promised, advisory.restate(content["guarantee"]), draws
+    return read_guarantee(whole), advisory.restate(whole), draws
 
 
 def _compare(found: Recall) -> None:
@@ -318,10 +313,9 @@ def _compare(found: Recall) -> None:
 def _with(balance: Balance, sums: Amounts, hit: Hit, charge: Fields, times: int) -> Amounts | None:
     """The sums, with what so many such releases really cost; None if that is not bounded."""
     paid = read_numbers(charge, "a charge")
-    try:
+    price: Amounts | None = None
+    with suppress(ParameterError):
         price = balance.budget.price(hit.restated, hit.parts) if hit.restated else None
-    except ParameterError:
-        price = None
     return price and {
         name: sums[name] + times * max(Fraction(0), price[name] - paid[name]) for name in sums
     }

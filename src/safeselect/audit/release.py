@@ -19,7 +19,7 @@ from safeselect.audit.plan import Draws, Plan, plan_of
 from safeselect.audit.theorems import drawn, is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
 from safeselect.ledger import Checker, Record, Store
-from safeselect.ledger.balance import check_price
+from safeselect.ledger.balance import check_prices
 from safeselect.promises.guarantees import STATED, guarantee_record
 from safeselect.release.codec import read_part
 from safeselect.release.results import Release, from_json
@@ -114,7 +114,7 @@ def audit(
         # 10. Its output is one that this plan can have.
         ("output", "It is a possible output of this plan.", lambda: wrong_output(release, plan[0])),
         # 11. Each scope was charged its price.
-        ("price", _paid(checker, charge), lambda: check_price(charge, charge["budgets"])),
+        ("price", _paid(checker, charge), lambda: check_prices([(charge, charge["budgets"])])),
     ):
         line = _judged(what, right, judge)
         if what == "law" and release.mechanism.startswith(STATED):
@@ -153,13 +153,10 @@ def _judged(what: str, right: str, judge: Callable[[], str | None]) -> Line:
 
 def _draws_of(charge: _Facts) -> Draws:
     """The draws of a charge, whose form a replay does not check; none if they are none."""
-    draws: Draws = ()
     try:
-        for part in charge["parts"]:
-            draws += (read_part(part),)
+        return tuple(map(read_part, charge["parts"]))
     except SafeSelectError:
         return ()
-    return draws
 
 
 def _differences(own: _Facts, other: _Facts, said: str) -> str | None:

@@ -37,7 +37,7 @@ _QUANTILES = f"{_QUANTILE}; levels: after Kaplan, Schnapp and Stemmer (2022)"
 
 _ONCE = ("",)
 
-_TABLE: dict[str, tuple[type[Release], tuple[str, ...], str]] = {
+_ROWS: dict[str, tuple[type[Release], tuple[str, ...], str]] = {
     "permute_and_flip": (Selection, _ONCE, _PERMUTE_AND_FLIP),
     "exponential_mechanism": (Selection, _ONCE, _EXPONENTIAL),
     "exponential_mechanism_base2": (Selection, _ONCE, _BASE2),
@@ -100,28 +100,37 @@ Draws of one guarantee stand together, each a product of numbers: ("k rows", "")
 as there are rows, and one more.
 """
 
+_WEIGHTED = """\
+permute_and_flip exponential_mechanism exponential_mechanism_base2 report_noisy_max_gumbel
+top_k_permute_and_flip top_k_exponential top_k_exponential_base2
+select_many_permute_and_flip select_many_exponential select_many_exponential_base2
+top_k_many_permute_and_flip top_k_many_exponential top_k_many_exponential_base2"""
+"""Those that take public weights; permute-and-flip for one candidate alone."""
+
+_TABLE = {f"{name}/1": row for name, row in _ROWS.items()} | {
+    f"{name}_weighted/1": (*_ROWS[name][:2], f"{_ROWS[name][2]}; {_WEIGHTS}")
+    for name in _WEIGHTED.split()
+}
+"""By the names in records, with the version of the law."""
+
 _NUMBERS = ("k", "rows", "max_rows", "max_groups", "max_partitions", "outcomes")
 
 
 def is_known(mechanism: str) -> bool:
     """Whether this library has a mechanism of this name and version of its law."""
-    name, _, version = mechanism.partition("/")
-    return name.removesuffix("_weighted") in _TABLE and version == "1"
+    return mechanism in _TABLE
 
 
 def is_one_shot(mechanism: str) -> bool:
     """Whether this is a known mechanism that shows everything at once, and is no session."""
-    name = mechanism.partition("/")[0].removesuffix("_weighted")
-    return is_known(mechanism) and _TABLE[name][0] is not Answers
+    return is_known(mechanism) and _TABLE[mechanism][0] is not Answers
 
 
 def theorem(mechanism: str) -> str:
     """Return the theorem of this very mechanism, or where to look for it."""
     if mechanism.startswith(STATED):
         return "stated by the caller, and not proved by this library"
-    name, weighted, _ = mechanism.split("/")[0].partition("_weighted")
-    found = _TABLE[name][2] if name in _TABLE else "see the mechanism's documentation"
-    return f"{found}; {_WEIGHTS}" if weighted else found
+    return _TABLE[mechanism][2] if is_known(mechanism) else "see the mechanism's documentation"
 
 
 def drawn(mechanism: str, stated: Mapping[str, str]) -> tuple[type[Release], tuple[int, ...]]:
@@ -143,5 +152,5 @@ def drawn(mechanism: str, stated: Mapping[str, str]) -> tuple[type[Release], tup
     numbers["listed"] = numbers.get("k", 0) + chosen
     # The middle quantile first, then those of both halves at once, and so on.
     numbers["levels"] = len(f"{stated.get('quantiles', '').count(',') + 1:b}")
-    kind, draws, _ = _TABLE[mechanism.partition("/")[0].removesuffix("_weighted")]
+    kind, draws, _ = _TABLE[mechanism]
     return kind, tuple(prod(numbers[name] for name in each.split()) for each in draws)

@@ -134,7 +134,7 @@ EXPLAIN_KEYS = _planning(
     "compute how many users an item needs for safeselect keys to release it with probability 0.95",
     (*DELTA, *CAPPED, *EACH),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
-    "To choose the keys option --noise, pass only --epsilon, --delta and --keys-per-user.",
+    "To choose --noise for safeselect keys, pass only --epsilon, --delta and --keys-per-user.",
 )
 PLAN = Command(
     "plan",

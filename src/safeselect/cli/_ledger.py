@@ -16,7 +16,7 @@ from safeselect.cli._place import name_of, place_of, read_key
 from safeselect.cli._report import SCHEMA, details, entry, sections
 from safeselect.errors import LedgerRolledBack, ParameterError
 from safeselect.ledger import Budget, Checker, Ledger, Proposal, Record, Scope, log_lines
-from safeselect.ledger.balance import check_price
+from safeselect.ledger.balance import check_prices
 from safeselect.ledger.record import BARE_HEAD
 from safeselect.ledger.restoring import append, kept_records, repair
 from safeselect.ledger.signing import Signer, approve
@@ -27,7 +27,8 @@ FILE = declare("FILE  ledger: a file or a PostgreSQL URL")
 HEAD = declare("--head HEAD  published head (POSITION:HASH) that the ledger must still contain")
 SCOPE = declare("--scope NAME required  scope (what one budget covers), such as a data set")
 PUBLIC_KEYS = declare("""
---public-key HEX hex repeated  public Ed25519 key of a signed ledger; if repeated, pass all its keys
+--public-key HEX hex repeated  public Ed25519 key of a signed ledger; one is enough, but if you
+    repeat the option, pass every key that the ledger has had
 """)
 SHOWN = PUBLIC_KEYS + declare("""
 --html  print a detailed HTML page for an auditor
@@ -191,8 +192,7 @@ def _export(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> int:
     checker, records = checked(options)
-    for record in records:
-        check_price(record.content, record.budgets)
+    check_prices((each.content, each.budgets) for each in records)
     write(f"head {checker.head}\n")
     _all_fine(checker, head=options.head)
     # Of a signed ledger one expects more than that its records follow from each other.

@@ -53,7 +53,7 @@ def reading(file: str, done: str = "read") -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise InputError(f"the file {file!r} cannot be {done}") from None
 
 

@@ -11,7 +11,7 @@ from safeselect.cli._options import Command, declare
 from safeselect.cli._output import read_text, reading, say, write
 from safeselect.cli._place import KEY, place_of, read_key
 from safeselect.ledger import Checker, correct, kept_records
-from safeselect.ledger.record import library
+from safeselect.ledger.record import library, text
 from safeselect.release.page import shown
 
 ADVISORY = declare("ADVISORY  file with an advisory, such as a file in docs/advisories")
@@ -39,12 +39,13 @@ def _correct(options: argparse.Namespace) -> int:
     advisory, key = read_advisory(read_text(options.advisory)), read_key(options.key, "owner")
     hits = _recalled(advisory, options.file, [key.public_key] if key else ()).hits
     charges = [int(seq) for seq, hit in hits.items() if hit.is_sure]
+    summary = "".join(each if each.isprintable() else " " for each in advisory.content["summary"])
     head = correct(
         place_of(options.file),
-        advisory=advisory.content["id"],
+        advisory=text(advisory.content["id"], "the id of an advisory"),
         sha256=advisory.sha256,
         charges=charges,
-        reason=advisory.content["summary"],
+        reason=text(" ".join(summary.split())[:200].rstrip(), "the summary of an advisory"),
         signer=key,
         head=options.head,
     )

@@ -19,7 +19,7 @@ from safeselect.audit.recall import named, read_guarantee
 from safeselect.audit.theorems import theorem
 from safeselect.errors import InputError
 from safeselect.ledger import EXTERNAL, Balance, Checker, Record
-from safeselect.ledger.record import read_numbers
+from safeselect.ledger.record import Fields, read_numbers
 from safeselect.release.display import with_places
 from safeselect.release.page import Section
 
@@ -93,7 +93,8 @@ def _scope(
     name: str, balance: Balance, records: Sequence[Record], outcomes: Mapping[str, str]
 ) -> Section:
     facts = {"promise": balance.budget.statement()} | standing(balance) | _sums(balance)
-    charges = [row for each in records for row in _charge(name, each, outcomes)]
+    made = (each.content for each in records if each.content["kind"] == "charged")
+    charges = [row for content in made for row in _charge(name, content, outcomes)]
     tables = _table("Charges", _CHARGED, charges)
     return Section(
         f"Scope {name}", facts, tables | _table("Raised limits", _CHANGED, _changes(records, name))
@@ -123,11 +124,8 @@ def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> d
     return {title: [names, *rows]} if rows else {}
 
 
-def _charge(scope: str, record: Record, outcomes: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """Return the row of a charge to this scope, if it is one."""
-    content = record.content
-    if content["kind"] != "charged":
-        return
+def _charge(scope: str, content: Fields, outcomes: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Return the row of a charge, if it is to this scope."""
     for charge in content["charges"]:
         if charge["scope"] == scope:
             yield (
@@ -161,23 +159,26 @@ def _changes(records: Sequence[Record], scope: str | None = None) -> list[tuple[
 
 def _detail(record: Record) -> tuple[str, ...]:
     content, library = record.content, record.library
-    by = theorem(content["mechanism"])
-    if content["source"].get("name") == EXTERNAL:
-        by = "asserted by the caller; another library made the release"
-    parts = ((each["count"], named(read_guarantee(each["each"]))) for each in content["parts"])
+    parts = [f"{x['count']} x {named(read_guarantee(x['each']))}" for x in content["parts"]]
     return (
         content["seq"],
-        by,
+        _law(content),
         _texts(content["parameters"]),
-        "; ".join(f"{count} x {said}" for count, said in parts),
+        "; ".join(parts),
         _texts(content["source"]),
         _texts(library),
         record.hash,
     )
 
 
-def _texts(content: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {each}" for name, each in content.items() if isinstance(each, str))
+def _law(content: Mapping[str, Any]) -> str:
+    """Return why a charged release keeps its guarantee."""
+    external = "asserted by the caller; another library made the release"
+    return external if content["source"].get("name") == EXTERNAL else theorem(content["mechanism"])
+
+
+def _texts(content: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {each}" for name, each in content.items())
 
 
 def _numbers(amounts: Mapping[str, Fraction]) -> str:
@@ -205,9 +206,10 @@ def entry(name: str, checker: Checker, records: list[Record]) -> dict[str, objec
     if not made:
         raise InputError("this scope has no charges to register")
     limits = budget.terms.at(budget.ceiling).limits
+    version = checker.library.get("version", "of a version that no record states")
     numbers = {limit: float(with_places(value, 4)) for limit, value in limits.items()}
     exact = {"delta": with_places(limits["delta"], 30)} if "delta" in limits else {}
-    laws = dict.fromkeys(f"{each['mechanism']}: {theorem(each['mechanism'])}" for each in made)
+    laws = dict.fromkeys(f"{each['mechanism']}: {_law(each)}" for each in made)
     filled: dict[str, object] = {
         "basic.data_product_type": "Summary statistics",
         "basic.publication_date": made[0]["utc"][:10],
@@ -219,7 +221,7 @@ def entry(name: str, checker: Checker, records: list[Record]) -> dict[str, objec
         "deployment_model.release_type": "Many releases" if len(made) > 1 else "One release",
         "deployment_model.release_type_details": f"{len(made)} charges so far. {balance}.",
         "accounting.composition": "Adaptive. The ledger refuses charges that exceed its caps.",
-        "implementation.mechanisms": f"safeselect {checker.library['version']}. {'; '.join(laws)}.",
+        "implementation.mechanisms": f"safeselect {version}. {'; '.join(laws)}.",
         "administrative.notes": f"Ledger {checker.ledger}, head {checker.head}; schema {SCHEMA}.",
     }
     filled |= {path: [_MISSING] if path in _LISTS else _MISSING for path in _ABSENT.split()}

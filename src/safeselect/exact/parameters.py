@@ -229,10 +229,12 @@ def _bits(value: Any) -> int:
 def read_choice(value: object, name: str, choices: tuple[str, ...], more: str = "") -> None:
     """Check an argument that is one of some words.
 
+    A subclass of str is refused: it may equal a word, and print or compare as another.
+
     Raises:
         ParameterError: it is none of them.
     """
-    if not isinstance(value, str) or value not in choices:
+    if type(value) is not str or value not in choices:
         *others, last = (f"'{choice}'" for choice in choices)
         raise ParameterError(
             f"{name} must be {', '.join(others)} or {last}, got {describe(value)}{more}"

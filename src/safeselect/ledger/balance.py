@@ -19,7 +19,6 @@ from safeselect.ledger.budget import BITS, Amounts, Terms, View, add, allows, wa
 from safeselect.ledger.quote import quoted
 from safeselect.ledger.record import Fields, read_numbers, text
 from safeselect.promises.guarantees import (
-    ApproximateDP,
     BoundedRange,
     Content,
     LaplaceDominated,
@@ -231,8 +230,9 @@ class Budget:
             said += self._short(total, asked, left)
             smaller = (share for share in _SHARES if self._fits(total, guarantee, parts, share))
             if (share := next(smaller, None)) is not None:
+                laws = BoundedRange, LaplaceDominated  # a call that states rho may have these
                 number = "rho" if isinstance(guarantee, ZeroConcentratedDP) else "epsilon"
-                also = f" or {share**2} of its rho" if isinstance(guarantee, BoundedRange) else ""
+                also = f" or {share**2} of its rho" if isinstance(guarantee, laws) else ""
                 said += f"; with {share} of its {number}{also}, it would fit"
         shown = {name: asked[name] for name in left}
         return BudgetError(said, scope=scope, asked=shown, left=left)
@@ -257,8 +257,8 @@ class Budget:
         listed = [(found, count) for each, count in view if (found := _smaller(each, share))]
         if smaller is None or len(listed) < len(view):
             return False
-        price = self.price(smaller, listed)
-        return allows(self._caps, price, add(total, price))
+        price = decision.price(self.terms, smaller, tuple(listed))
+        return price is not None and allows(self._caps, price, add(total, price))
 
     def numbers(self) -> str:
         """Return the limits of the budget as text, such as "(1, 0.000001)" or "rho 0.1"."""
@@ -404,7 +404,7 @@ def _read_blocks(blocks: object, per: object, unit: str) -> tuple[str, ...]:
     if isinstance(blocks, str) or not isinstance(blocks, Sequence):
         raise ParameterError(f"blocks must be a list of names, got {describe(blocks)}")
     names = tuple(text(each, "a block") for each in blocks)
-    if per == "month":
+    if type(per) is str and per == "month":
         return _months(names, unit)
     if per != "":
         raise ParameterError(f"per must be 'month', got {describe(per)}")
@@ -491,7 +491,7 @@ class Balance:
         return as_part(Section(str(self), whose | {"so far": self.loss()}, {})).text
 
     def loss(self) -> str:
-        """Return what is known of the privacy loss so far, in one sentence; "" with rho.
+        """Return what is known of the privacy loss so far, in one sentence; "" if nothing is.
 
         It depends on outcomes, so it is no guarantee to be quoted in advance
         (`docs/mathematics.md`, Theorem 20.4).
@@ -499,12 +499,13 @@ class Balance:
         # A raise may depend on outcomes: the ceiling holds, whether it was raised or not.
         terms = self.budget.terms.at(self.budget.ceiling)
         loss = decision.largest_loss(terms, self.spent)
-        if loss is None:
-            return ""
         chance, own = "", self.spent.get("own_delta")
-        if terms.delta:
-            delta = rounded_text(terms.delta * (2 if own else 1))
-            chance = f"with probability at least 1 - {delta} over all noise since the opening, "
+        delta = terms.delta * (2 if own else 1)
+        if loss is None or delta >= 1:
+            return ""
+        if delta:
+            shown = rounded_text(delta)
+            chance = f"with probability at least 1 - {shown} over all noise since the opening, "
         if own:  # ln 2 below 0.7 is what the loss that others see may be above that of Theorem 20.4
             loss += _SEEN
         return (
@@ -543,8 +544,6 @@ class Balance:
         if times is None:
             return "fits any number of times"
         said = f"fits {_often(times)}, limited by {stop.replace('_', ' ')}"
-        if fewer := _one_draw_fewer(parts):
-            said += f"; with one draw fewer in each: {_often(self._more(*fewer)[0])}"
         return said if any(self.spent.values()) else said + self._split(guarantee, parts, times)
 
     def _split(self, guarantee: AnyGuarantee, parts: View, times: int) -> str:
@@ -589,8 +588,7 @@ class Balance:
         Raises:
             BudgetError: the scope is closed.
         """
-        error = self.closed(scope)
-        if error is not None:
+        if (error := self.closed(scope)) is not None:
             raise error
 
     def charge(
@@ -615,8 +613,8 @@ def opened(record: Fields, where: str) -> dict[str, Balance]:
         LedgerDamaged: its caps are above those of its terms, or its limit is not valid.
     """
     budget = Budget.of(record["terms"]).stating(record["caps"], where)
-    fresh = Balance.fresh(budget, read_limit(record["max_refusals"], where))
-    return dict.fromkeys(names_of(record["scope"], budget), fresh)
+    limit = read_limit(record["max_refusals"], where)
+    return {name: Balance.fresh(budget, limit) for name in names_of(record["scope"], budget)}
 
 
 def names_of(scope: str, budget: Budget) -> list[str]:
@@ -647,33 +645,36 @@ def charged(balance: Balance | None, charge: Fields, where: str) -> Balance:
     return Balance(balance.budget, after, balance.refusals, balance.max_refusals)
 
 
-def check_price(record: Fields, budgets: Mapping[str, Budget]) -> None:
-    """Compare what a charge added to its scopes with what its guarantee surely costs.
+def check_prices(records: Iterable[tuple[Fields, Mapping[str, Budget]]]) -> None:
+    """Compare what charges added to their scopes with what their guarantees surely cost.
 
     Replaying does not: a version whose prices were wrong must not close the ledgers that it wrote.
 
     Args:
-        record: of any kind.
-        budgets: of the scopes that it changes, by name.
+        records: of any kind, each with the budgets of the scopes that it changes, by name.
 
     Raises:
-        LedgerDamaged: it paid too little, or states no guarantee.
+        LedgerDamaged: some paid too little, or state no guarantee; the message names all of these.
     """
+    if wrong := [said for each in records if (said := _underpaid(*each))]:
+        raise LedgerDamaged("; ".join(wrong))
+
+
+def _underpaid(record: Fields, budgets: Mapping[str, Budget]) -> str | None:
+    """What is wrong with the price of a charge; None of another kind of record."""
     if record["kind"] != "charged":
-        return
+        return None
     where = f"record {record['seq']}"
     try:
         guarantee, _ = read_part({"count": "1", "each": record["guarantee"]})
         parts = tuple(map(read_part, record["parts"]))
     except InputError:
-        raise LedgerDamaged(f"{where} does not state a valid guarantee") from None
+        return f"{where} does not state a valid guarantee"
     for each in record["charges"]:
-        paid = read_numbers(each["charge"], where)
-        terms = budgets[each["scope"]].terms
-        if short := decision.understated(terms, paid, guarantee, parts):
-            raise LedgerDamaged(
-                f"{where} charges scope {each['scope']!r} less {short[0]} than the guarantee costs"
-            )
+        scope, paid = each["scope"], read_numbers(each["charge"], where)
+        if short := decision.understated(budgets[scope].terms, paid, guarantee, parts):
+            return f"{where} charges scope {scope!r} less {short[0]} than the guarantee costs"
+    return None
 
 
 def refused(balance: Balance) -> Balance:
@@ -731,19 +732,3 @@ _SEEN = Fraction(7, 10)
 
 def _often(count: int | None) -> str:
     return "1 time" if count == 1 else f"{count} times"
-
-
-def _one_draw_fewer(parts: View) -> tuple[AnyGuarantee, View] | None:
-    """The same release with one draw fewer, where one kind of its draws is repeated."""
-    repeated = [each for each, count in parts if count > 1]
-    kept = [(each, count) for each, count in parts if isinstance(each, _SUMMED)]
-    if len(repeated) != 1 or len(kept) < len(parts):
-        return None
-    rest = [(each, count - (each is repeated[0])) for each, count in kept]
-    epsilon = sum((each.epsilon * count for each, count in rest), Fraction(0))
-    deltas = (each.delta * count for each, count in rest if isinstance(each, ApproximateDP))
-    delta = sum(deltas, Fraction(0))
-    return (ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)), tuple(rest)
-
-
-_SUMMED = PureDP, LaplaceDominated, BoundedRange, ApproximateDP

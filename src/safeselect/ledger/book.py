@@ -26,7 +26,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -42,6 +42,7 @@ from safeselect.errors import (
     LedgerRolledBack,
     ParameterError,
     RepeatedRequest,
+    SafeSelectError,
     SafeSelectWarning,
     SourceError,
 )
@@ -81,6 +82,13 @@ REPLACED = (
 )
 
 
+def holds(journal: Journal, row: Row) -> bool:
+    """Whether a row is in its place."""
+    with suppress(LedgerDamaged):  # the place in a file may be within another line
+        return journal.rows(row.seq, 1, row.at) == [row]
+    return False
+
+
 def following(journal: Journal, last: Row | None) -> list[Row]:
     """Return the rows after a row that was seen; that row must still be in its place."""
     if last is None:
@@ -88,10 +96,7 @@ def following(journal: Journal, last: Row | None) -> list[Row]:
     try:
         rows = journal.rows(last.seq, _BATCH, last.at)
     except LedgerDamaged:
-        seen: list[Row] = []
-        with suppress(LedgerDamaged):
-            seen = journal.rows(last.seq, 1, last.at)
-        if seen == [last]:
+        if holds(journal, last):
             raise  # it is there still: a row after it is damaged
         raise LedgerRolledBack(REPLACED) from None
     if not rows or rows[0] != last:
@@ -160,11 +165,6 @@ class Known:
         self.checker.take(reading)
         self.recent.append(reading.row)
 
-    def has(self, row: Row) -> bool:
-        """Whether a row is among the last."""
-        there = self._recent(row.seq)
-        return there is not None and there.hash == row.hash
-
     def after(self, head: str | None) -> list[Row] | None:
         """Return the rows after a head, or after the beginning; None if the last are too few."""
         place, _ = read_head(head) or (-1, START)
@@ -182,38 +182,39 @@ class Known:
         if place > self.last.seq:
             self.checker.want(head)
             return True
-        row = self._recent(place)
-        if row is not None and row.hash != hash_:
+        found = [row.hash for row in self.recent if row.seq == place]
+        if found not in ([], [hash_]):
             raise LedgerRolledBack(f"record {place} differs from the published head")
-        return row is not None
-
-    def _recent(self, place: int) -> Row | None:
-        back = self.last.seq - place
-        return self.recent[-1 - back] if 0 <= back < len(self.recent) else None
+        return bool(found)
 
 
-def check_key(signer: Signer | None, checker: Checker) -> None:
+def check_key(
+    signer: Signer | None, checker: Checker, wrong: type[SafeSelectError] = ParameterError
+) -> None:
     """Check that a signer, if there is one, has the key in force.
 
     Raises:
-        ParameterError: it has another.
+        SafeSelectError: it has another; of the class `wrong`.
     """
     if signer is not None and not is_key(signer, checker.signer):
-        raise ParameterError("signer is not the current signer of the ledger, or it has none")
+        raise wrong("signer is not the current signer of the ledger, or it has none")
 
 
 def judged(checker: Checker, written: Written, ledger: str, signer: Signer | None) -> Reading:
     """Return the next record, signed, and judged by the checker that judges all records.
 
     Raises:
-        LedgerError: a reader would refuse the record.
+        LedgerError: the signer failed, or a reader would refuse the record.
     """
     kind, content = written
     clock = checker.clock if checker.count else cast("Clock", content.get("clock"))
     body, hash_ = spell(kind, content, ledger, checker.count, checker.last, clock)
     signature = ""
     if signer is not None:
-        signature = signer.sign(signed_message("record", hash_)).hex()
+        try:
+            signature = signer.sign(signed_message("record", hash_)).hex()
+        except Exception as error:  # noqa: BLE001 - its own words may say too much
+            raise LedgerError(f"the signer failed with {type(error).__name__}") from None
     try:
         return checker.read(Row(checker.count, body, hash_, signature), is_ours=True)
     except LedgerDamaged as error:
@@ -385,15 +386,15 @@ class Book:
         self._seen: Row | None = None
         self._published: str | None = None
 
-    def make(self, id_: str, first: Sequence[Written]) -> None:
+    def make(self, id_: str, first: Sequence[Callable[[Checker], Written]]) -> None:
         """Write the first records: the ledger's, and one for each scope."""
         if self._witness is not None and self._witness.ask() is not None:
             raise LedgerError("the witness already holds the head of a ledger; use another witness")
 
         def work(journal: Journal) -> Known:
             known = Known(Checker(self.public_keys))
-            for written in first:
-                reading = judged(known.checker, written, id_, self.signer)
+            for decide in first:
+                reading = judged(known.checker, decide(known.checker), id_, self.signer)
                 reading.row = journal.append(reading.row)
                 known.add(reading)
             return known
@@ -438,8 +439,11 @@ class Book:
         return done
 
     def state(self, read: Callable[[Checker], T]) -> T:
-        """Return what is read from the state so far; all of it is on the disk and witnessed."""
-        return self._turn.take(lambda: read(self._look().checker))
+        """Return a copy of what is read from the state so far, all on the disk and witnessed.
+
+        So no caller can change the state.
+        """
+        return deepcopy(self._turn.take(lambda: read(self._look().checker)))
 
     def write(
         self, decide: Callable[[Checker], Written], signer: Signer | None = None, *, wait: int = 0
@@ -470,6 +474,7 @@ class Book:
                         continue
                 raise
         if isinstance(answer, Exception):
+            answer.__context__ = None  # which may be of the thread that wrote
             raise answer
         return answer
 
@@ -551,7 +556,7 @@ class Book:
         for asked, answer in answers:
             if isinstance(answer, Reading):
                 self.signer = asked.signer or self.signer
-                if not known.has(answer.row):
+                if answer.row.seq > known.last.seq:
                     known.add(answer)
         self._know(known)
         untold: LedgerError | None = None
@@ -577,14 +582,14 @@ class Book:
         if signer is None:
             if checker.keys.signer and self.signer is None:
                 raise LedgerError("the ledger is signed; open it with signer= to write to it")
-            check_key(self.signer, checker)
+            check_key(self.signer, checker, LedgerError)
             # With another key the old one may be lost, and nobody could sign that an end was torn.
             if (torn := journal.torn) is not None:
                 batch = [Asked(lambda _: was_torn(torn), None, 0)]
         for asked in batch:
             if asked.signer is not signer:
                 break
-            if asked.reading is not None and known.has(asked.reading.row):
+            if asked.reading is not None and holds(journal, asked.reading.row):
                 answers.append((asked, asked.reading))
                 continue
             try:
@@ -634,7 +639,7 @@ class Book:
                 more(len(rows))
                 last = rows[-1]
         if last is not None:
-            check_key(self.signer, checker)
+            check_key(self.signer, checker, LedgerError if self._seen else ParameterError)
         checker.finish()
         # By the chain of hashes, the last signature covers all records before it.
         checker.keys.check(known.last)

@@ -21,6 +21,7 @@ from functools import lru_cache
 from safeselect.accounting.bounds import pure_sum
 from safeselect.accounting.moments import Moments
 from safeselect.accounting.repetition import AnyGuarantee
+from safeselect.accounting.sums import deltas_of, sum_of_deltas
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
 from safeselect.promises.guarantees import ApproximateDP, PureDP
@@ -43,6 +44,7 @@ WEIGHTS = Fraction(4, 5), Fraction(1, 10), Fraction(1, 10)
 _MULTIPLES = 1, 2, 5  # of the first order less 1
 _OWN_SHARE = Fraction(1, 4)
 _UNIT = Fraction(1, 2**BITS)
+_GRAIN = Fraction(1, 2**192)  # of own deltas, so that records stay short
 _NONE = Fraction(0)
 _NOTHING = PureDP(_NONE)
 _STEPS = 32  # of the first order less 1, within each power of two
@@ -345,7 +347,7 @@ def _exact(terms: Terms, views: tuple[View, ...]) -> Amounts | None:
     else:
         rhos = [total for view in views if (total := _sum(view, _rho)) is not None]
         found["rho"] = min(rhos, default=_NONE)
-    own = [(_sum(view, _delta) or _NONE) for view in views]
+    own = [_failing(view) for view in views]
     if "own_delta" in terms.names:
         found["own_delta"] = _rounded(max(own))
     elif max(own):
@@ -389,8 +391,11 @@ def _rho(each: AnyGuarantee) -> Fraction | None:
     return None if zcdp is None else zcdp.rho
 
 
-def _delta(each: AnyGuarantee) -> Fraction:
-    return each.delta if isinstance(each, ApproximateDP) else _NONE
+def _failing(view: View) -> Fraction:
+    """How likely a part fails, rounded up; at most the sum of their deltas."""
+    deltas = deltas_of(view)
+    failing = -(-sum_of_deltas(deltas) // _GRAIN) * _GRAIN
+    return min(failing, sum((delta * count for delta, count in deltas), _NONE))
 
 
 def _log_moment(view: View, excess: Fraction) -> Fraction:

@@ -12,18 +12,9 @@ from typing import final, get_args
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer, read_choice
-from safeselect.ledger.approvals import (
-    Proposals,
-    add_scope,
-    check_budget,
-    enact,
-    read_refusals,
-    reopen,
-    rotate,
-    unapproved,
-)
-from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget, check_price
-from safeselect.ledger.book import Book, OnEvent, opened_scope
+from safeselect.ledger.approvals import Proposals, add_scope, enact, reopen, rotate, unapproved
+from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget, check_prices
+from safeselect.ledger.book import Book, OnEvent
 from safeselect.ledger.record import Clock, library, read_head, request_hash, text
 from safeselect.ledger.replay import Checker, Record, Request
 from safeselect.ledger.scope import SALT_BYTES, Scope, finish_request, scope_of
@@ -122,9 +113,7 @@ class Ledger:
             raise ParameterError(
                 f"budgets must map the names of scopes to Budget objects, got {describe(budgets)}"
             )
-        for name, budget in budgets.items():
-            check_budget(name, budget)
-        limit = read_refusals(max_refusals, "max_refusals")
+        scopes = [add_scope(name, budget, max_refusals) for name, budget in budgets.items()]
         hook, key = read_hook(on_event), read_signer(signer)
         witnessed = read_witness(witness)
         people = read_approvers(approvers, approvals_needed, key, len(budgets))
@@ -133,8 +122,7 @@ class Ledger:
         about: dict[str, Content] = {"clock": clock, "library": {**library()}}
         about |= {"signer": {**key_of(key)}, "place": {**store.about()}}
         about |= {} if people is None else {"approvers": people.as_record()}
-        scopes = [opened_scope(name, budget, limit) for name, budget in budgets.items()]
-        book.make(os.urandom(16).hex(), [("created", about), *scopes])
+        book.make(os.urandom(16).hex(), [lambda _: ("created", about), *scopes])
         return cls(book)
 
     @classmethod
@@ -366,7 +354,6 @@ class Ledger:
                 guarantee costs.
         """
         checker = Checker(public_keys or self._book.public_keys, head)
-        for record in self.records(checker):
-            check_price(record.content, record.budgets)
+        check_prices((each.content, each.budgets) for each in self.records(checker))
         checker.finish()
         return checker

@@ -175,11 +175,13 @@ _short = lru_cache(maxsize=1024)(_exact)
 def text(value: object, name: str) -> str:
     """Read a line of text that goes into records: 1 to 200 printable characters.
 
+    A subclass of str is refused: it may print or compare as another text than the one recorded.
+
     Raises:
         ParameterError: the value is something else.
     """
-    if not isinstance(value, str):
-        raise ParameterError(f"{name} must be a string, got {describe(value)}")
+    if type(value) is not str:
+        raise ParameterError(f"{name} must be a string of type str, got {describe(value)}")
     if not 1 <= len(value) <= _MOST_CHARACTERS or not value.isprintable() or value != value.strip():
         raise ParameterError(
             f"{name} must be one line of 1 to {_MOST_CHARACTERS} printable characters, without "
@@ -208,10 +210,7 @@ def read_time(written: str) -> tuple[datetime, Clock] | None:
         moment = datetime.fromisoformat(written.removesuffix("Z")).replace(tzinfo=UTC)
     except ValueError:
         return None
-    for clock in _DIGITS:
-        if _stated(moment, clock) == written:
-            return moment, clock
-    return None
+    return next(((moment, clock) for clock in _DIGITS if _stated(moment, clock) == written), None)
 
 
 def _stated(moment: datetime, clock: Clock) -> str:
@@ -319,8 +318,9 @@ _FORMS = {
     for kind, fields in _KINDS.items()
 }
 _CHARGE: list[_Types] = [{"scope": str, "charge": dict, "after": dict}]
+_PART: list[_Types] = [{"count": str, "each": dict}]
 _SOURCE: list[_Types] = [{"name": str, "production": str, "health": str}]
-_REQUEST: list[_Types] = [{"id": str, "asked": str}]
+_REQUEST: list[_Types] = [{}, {"id": str, "asked": str}]
 _ONE_LINE = "scope", "purpose", "mechanism", "reason", "advisory"
 _LINES = {kind: [name for name in _ONE_LINE if name in of] for kind, of in _KINDS.items()}
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
@@ -361,8 +361,7 @@ def spell(
     Args:
         content: its fields, but for the time and those of every record.
     """
-    record: dict[str, Content] = dict(content)
-    record |= {"schema": SCHEMA, "kind": kind, "ledger": ledger}
+    record = {**content, "schema": SCHEMA, "kind": kind, "ledger": ledger}
     record |= {"seq": str(seq), "previous": previous}
     if isinstance(kind, str) and "utc" in _KINDS.get(kind, ()):  # a proposal may hold any kind
         record["utc"] = utc_now(clock)
@@ -400,6 +399,8 @@ def read_record(body: str, where: str, *, is_ours: bool = False) -> Fields:
         raise LedgerDamaged(f"{where} does not have schema {SCHEMA}, or its kind is unknown")
     _check_form(record, forms, where)
     _check_texts(record, body, where)
+    if not all(type(each) is str for each in record.get("library", {}).values()):
+        raise LedgerDamaged(f"{where} states a library by a value that is not a string")
     if kind == "charged":
         _check_charged(record, where)
     elif kind == "aborted" and record["reason"] not in _REASONS:
@@ -422,14 +423,16 @@ def _check_charged(record: Fields, where: str) -> None:
     _check_form(record["source"], _SOURCE, where)
     if record["source"]["production"] not in ("yes", "asserted", "no"):
         raise LedgerDamaged(f"{where} does not state whether its source is for production")
-    if record["request"]:
-        _check_form(record["request"], _REQUEST, where)
-        if not all(map(BARE_HEAD.fullmatch, record["request"].values())):
-            raise LedgerDamaged(f"{where} identifies a request by a value that is not a hash")
+    _check_form(record["request"], _REQUEST, where)
+    if not all(map(BARE_HEAD.fullmatch, record["request"].values())):
+        raise LedgerDamaged(f"{where} identifies a request by a value that is not a hash")
     if not record["charges"]:
         raise LedgerDamaged(f"{where} charges no scope")
-    for charge in record["charges"]:
-        _check_form(charge, _CHARGE, where)
+    for name, form in (("charges", _CHARGE), ("parts", _PART)):
+        for each in record[name]:
+            _check_form(each, form, where)
+    if not all(_COUNT.fullmatch(part["count"]) for part in record["parts"]):
+        raise LedgerDamaged(f"{where} states a number of draws that is not an integer")
     if not _NONCE.fullmatch(record["nonce"]):
         raise LedgerDamaged(f"{where} does not have a nonce of 16 bytes")
 
@@ -441,9 +444,8 @@ def _check_texts(record: Fields, body: str, where: str) -> None:
             text(record[name], name)
     except ParameterError:
         raise LedgerDamaged(f"{where} has empty, padded, overlong or unprintable text") from None
-    if "\\" not in body and "\x7f" not in body:
-        return  # ASCII, and nothing in it is escaped
-    if not all(str(each).isprintable() for each in _leaves(record)):
+    is_plain = "\\" not in body and "\x7f" not in body  # ASCII, and nothing in it is escaped
+    if not is_plain and not all(str(each).isprintable() for each in _leaves(record)):
         raise LedgerDamaged(f"{where} contains unprintable text")
 
 

@@ -77,7 +77,7 @@ def append(
 ) -> Checker:
     """Add the missing lines to an older copy of a ledger.
 
-    Either all lines are added or none.
+    Either all lines are added or none. An unfinished line at the end of the copy is replaced.
 
     If the copy already has some of the lines, they must be equal. Open the ledger with its witness
     afterwards, to check that it is complete.
@@ -107,7 +107,9 @@ def append(
         for row in each_row(journal):
             checker.check(row.body, row.hash, row.signature)
             if row.seq in given and given[row.seq]._replace(at=row.at) != row:
-                raise LedgerDamaged(f"the line of record {row.seq} differs from the ledger's line")
+                raise LedgerDamaged(
+                    f"the line passed for record {row.seq} differs from the ledger's"
+                )
         if checker.signer and not public_keys:
             raise ParameterError("the ledger is signed; pass public_keys= to add lines")
         if given and min(given) > checker.count:
@@ -165,7 +167,7 @@ def repair(
         _good_lines(journal, scout := Checker(checker.public_keys), None)
         end, is_damaged = _good_lines(journal, checker, min(scout.unsigned, default=None))
         if checker.signer and key is None:
-            raise ParameterError("the ledger is signed; pass its key as signer=")
+            raise ParameterError("the ledger is signed; call safeselect.ledger.repair with signer=")
         checker.finish()
         if not is_damaged:
             raise ParameterError("the ledger is not damaged, so there is nothing to repair")
@@ -281,7 +283,8 @@ def _write(
             is_there |= row.hash in made
         if key_of(key).get("public_key") != checker.signer.get("public_key"):
             raise ParameterError("signer is not the current signer of the ledger, or it has none")
-        for written in () if is_there else decide(checker):
+        torn = [] if journal.torn is None else [was_torn(journal.torn)]
+        for written in () if is_there else (*torn, *decide(checker)):
             reading = judged(checker, written, checker.ledger, key)
             checker.take(reading)
             made.append(journal.append(reading.row).hash)

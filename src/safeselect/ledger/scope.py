@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Literal, Protocol, TypeVar, get_args
@@ -103,11 +102,7 @@ class Asking:
         try:
             self.outbox(self.request, charge, salt, output)
         except Exception as error:  # noqa: BLE001 - any failure withholds the answer
-            failed = type(error).__name__
-        else:
-            return
-        # Outside the handler, so that it has no exception as its context.
-        raise LedgerError(f"the outbox failed with {failed}")
+            raise LedgerError(f"the outbox failed with {type(error).__name__}") from None
 
 
 @dataclass(slots=True)
@@ -117,7 +112,8 @@ class Pending:
     `released` ends it; call it once. If a `with` block ends without a release, that ends it,
     too. After an exception the reason is "input", because only the caller knows whether the
     exception depended on private values. Such refusals are counted, and too many of them close the
-    scope.
+    scope. If a refusal cannot be counted, the block raises the error that `released` would raise,
+    instead of the exception.
 
     Attributes:
         salt: opens the commitment to the output.
@@ -129,7 +125,7 @@ class Pending:
     _born: Generation = field(repr=False, compare=False)
     _asking: Asking | None = field(repr=False, compare=False)
     _event: Event = field(repr=False, compare=False)
-    _is_kept: bool = field(default=False, repr=False, compare=False)
+    _has_answer: bool = field(default=False, repr=False, compare=False)
     _is_ended: bool = field(default=False, repr=False, compare=False)
     _untold: tuple[object, int] | None = field(default=None, repr=False, compare=False)
     salt: bytes = field(default_factory=partial(os.urandom, SALT_BYTES), repr=False, compare=False)
@@ -144,11 +140,8 @@ class Pending:
             LedgerError: the ledger cannot be used.
         """
 
-        def look(checker: Checker) -> None:
-            for name in self._event.scopes:
-                checker.balance(name).check_open(name)
-
-        standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
+        look = partial(_check_open, scopes=self._event.scopes)
+        standing(self.charge, self._born, lambda: self.book.state(look))
 
     def released(self, output: str, salt: bytes | None = None) -> Receipt:
         """Record the outcome "released", with a commitment to the output.
@@ -172,15 +165,16 @@ class Pending:
         if not isinstance(output, str) or not isinstance(salt, (bytes, type(None))):
             raise ParameterError("output must be a string, and salt bytes")
         salt = self.salt if salt is None else salt
+        # From here on no other outcome is tried, as after a refusal that could not be written.
+        self._has_answer = True
         if self._asking is not None and self._asking.outbox is not None:
             check_process(self._born)
-            # From here on the outbox may have the answer, unless it says that it failed.
-            self._is_kept = True
             deliver = partial(self._asking.deliver, self.charge, salt, output)
             try:
                 standing(self.charge, self._born, deliver)
             except LedgerError:
-                self._is_kept = False
+                # If the ledger fails as well, its error is told, as it would be of a refusal.
+                self._settle("aborted", {"reason": "error"}, _check_open)
                 raise
         committed = commitment(salt, output)
 
@@ -188,8 +182,7 @@ class Pending:
             found = None if scopes else checker.request_of(self.charge)
             if found is not None and found.commitment == committed:
                 raise RepeatedRequest
-            for name in scopes:
-                checker.scopes[name].check_open(name)
+            _check_open(checker, scopes)
 
         def look() -> int:
             found = self.book.state(lambda checker: checker.request_of(self.charge))
@@ -220,72 +213,60 @@ class Pending:
         record = self._settle("settled", {"commitment": committed, "spent": {**used}})
         return Receipt(self.book.id, record, self.salt)
 
-    def aborted(self, reason: Reason) -> BudgetError | None:
+    def aborted(self, reason: Reason) -> None:
         """Record the outcome "aborted", after which there will be no output.
 
         The charge remains.
 
-        Nothing is written if the outbox may already have the answer, because `Ledger.finish` can
-        release it.
+        Nothing is written if `released` failed: the outbox may already have the answer, and then
+        `Ledger.finish` can release it. If the outbox failed, `released` has recorded this outcome.
 
         Args:
             reason: "input" if private values caused the refusal. Such refusals are counted, and too
                 many of them close the scope.
 
-        Returns:
-            BudgetError | None: the error that an answer would raise, if a scope was already closed.
+        Raises:
+            BudgetError: the reason is "input", and a scope was closed in the meantime.
+            ChargeStands: the record could not be written.
         """
-        closed: list[BudgetError] = []
-        if self._is_kept:
-            return None
+        if self._is_ended or not self._has_answer:
+            look = _check_open if reason == "input" else lambda *_: None
+            self._settle("aborted", {"reason": reason}, look)
 
-        def look(checker: Checker, scopes: tuple[str, ...]) -> None:
-            closed[:] = filter(None, (checker.scopes[name].closed(name) for name in scopes))
-
-        self._settle("aborted", {"reason": reason}, look)
-        return closed[0] if closed else None
-
-    def end(self, error: BaseException | None) -> None:
+    def end(self, error: BaseException | None, private: type[Exception] = ScoreError) -> None:
         """Record that a call ended without an output because of the given error.
 
         A refusal of private input is reported only if it was counted, and only while the scopes are
-        open. Otherwise this method raises the error that an answer would raise.
+        open. Otherwise this method raises the error that an answer would raise, whatever it is.
 
         Args:
             error: the reason, which is already being raised.
+            private: what refuses private input. After a charge, only private values can still be
+                refused.
 
         Raises:
             BudgetError: private input was refused, and a scope was closed before.
             LedgerError: no error explains why there is no output; or private input was refused,
                 and the record could not be written.
         """
-        # After the charge, only private values can still be refused.
-        reason = _reason(error, ScoreError)
-        met: BudgetError | LedgerError | None
+        reason = _reason(error, private)
         try:
-            met = self.aborted(reason)
-        except LedgerError as failed:
-            met = failed
+            self.aborted(reason)
+        except BaseException as failed:
+            failed.__context__ = None  # the refusal being handled depends on private values
+            if reason == "input" or not isinstance(failed, LedgerError):
+                raise
         if error is None:
-            raise LedgerError("the mechanism ended without an output; the charge is not refunded")
-        if met is None or reason != "input":
-            return  # a charge without an outcome stands anyway
-        try:
-            raise met
-        finally:
-            met.__context__ = None  # the refusal that is being handled depends on private values
+            raise LedgerError("the call ended without a release; the charge is not refunded")
+        if reason != "input":
+            error.__context__ = None  # so that it is the same where a refusal was being handled
 
     def __enter__(self) -> Pending:
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if self._is_ended:
-            return
-        # The charge stands with or without this record; an error is already being raised.
-        with suppress(LedgerError):
-            self.aborted(_reason(error, Exception))
-        if error is None:
-            raise LedgerError("the with block ended without a release; the charge is not refunded")
+        if not self._is_ended:
+            self.end(error, Exception)
 
     def _settle(
         self,
@@ -318,8 +299,12 @@ class Pending:
                 raise
 
         event = replace(self._event, kind=kind)
-        end = _ASK_AGAIN if kind == "settled" else _LOST
-        return self.book.reported(event, lambda: standing(self.charge, self._born, write, end))
+        return self.book.reported(event, lambda: standing(self.charge, self._born, write))
+
+
+def _check_open(checker: Checker, scopes: tuple[str, ...]) -> None:
+    for name in scopes:
+        checker.scopes[name].check_open(name)
 
 
 def _reason(error: BaseException | None, private: type[Exception]) -> Reason:
@@ -352,39 +337,32 @@ def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt
     return Pending(book, charge, "", born, None, event, salt=salt).released(output)
 
 
-_LOST = (
-    "if the outbox has the answer, finish the request with Ledger.finish; without an outbox the "
-    "answer is lost"
-)
-_ASK_AGAIN = "try again"
-
-
-def standing(charge: int, born: Generation, work: Callable[[], T], end: str = _LOST) -> T:
+def standing(charge: int, born: Generation, work: Callable[[], T]) -> T:
     """Do work after a charge; whatever fails, the error says that the charge stands.
 
     The words are the same whether there is an answer: a refusal of private input may fail as well.
 
-    Args:
-        end: what can be done.
-
     Raises:
-        ChargeStands: the ledger could not be used.
-        LedgerDamaged, LedgerRolledBack: as the work does.
+        ChargeStands: the work failed in any other way.
+        BudgetError, LedgerDamaged, LedgerRolledBack: as the work does.
     """
     try:
         return work()
-    except (LedgerDamaged, LedgerRolledBack):
+    except (BudgetError, LedgerDamaged, LedgerRolledBack):
         raise
-    except LedgerError as error:
+    except Exception as error:
         if generation() != born:
             raise  # the charge is the parent's
         why = reason_of(error)
-    raise standing_error(charge, why, end)
+    raise standing_error(charge, why)
 
 
-def standing_error(charge: int, why: str, end: str = _LOST) -> ChargeStands:
+def standing_error(charge: int, why: str) -> ChargeStands:
     """Return the error of a charge whose answer is withheld."""
-    said = f"the charge in record {charge} remains, and its answer is withheld: {why}; {end}"
+    said = (
+        f"the charge in record {charge} remains, and its answer is withheld: {why}; a session can "
+        "try again; if the outbox has the answer, use Ledger.finish; otherwise the answer is lost"
+    )
     return ChargeStands(said, charge=charge)
 
 
@@ -723,4 +701,4 @@ def scope_of(book: Book, name: str, unit: str, neighbours: str, purpose: str) ->
             f"this call asks for {describe(unit)} and {describe(neighbours)}; use another scope, "
             f"or pass unit={budget.unit!r} and neighbours={budget.neighbours!r}"
         )
-    return Scope(book, (name,), unit, neighbours, text(purpose, "purpose"))
+    return Scope(book, (name,), budget.unit, budget.neighbours, text(purpose, "purpose"))

@@ -28,7 +28,7 @@ from typing import Any, Literal, NoReturn, Protocol, final, runtime_checkable
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe, integer, read_list
-from safeselect.ledger.record import Fields, canonical, parse, text
+from safeselect.ledger.record import SCHEMA, Fields, canonical, parse, read_record, text
 from safeselect.ledger.store import Row
 from safeselect.promises.guarantees import Content
 from safeselect.release.display import library
@@ -242,7 +242,7 @@ def check_signature(row: Row, signer: Mapping[str, str], *, verify: bool) -> Non
 
 
 _COUNT = re.compile(r"0|[1-9][0-9]{0,5}", re.ASCII)
-_UNSIGNED = {"schema", "seq", "previous", "utc", "approvals"}
+_UNSIGNED = {"schema": SCHEMA, "seq": "", "previous": "", "utc": "", "approvals": []}
 _MOST = 100
 
 
@@ -364,7 +364,9 @@ def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
     if not isinstance(proposal, Proposal) or not isinstance(proposal.text, str):
         raise ParameterError(f"proposal must be a Proposal, got {describe(proposal)}")
     try:
-        until = parse(proposal.text, "the proposal")["until"]
+        change = {**proposal.content, **_UNSIGNED}
+        until, _ = (text(change.pop(name), name) for name in ("until", "since"))
+        read_record(canonical(change), "the proposal")
     except (LedgerDamaged, KeyError):
         raise ParameterError("the text of the proposal was not written by a ledger") from None
     key = read_signer(signer)

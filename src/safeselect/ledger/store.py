@@ -11,7 +11,8 @@ checks the rows.  A store keeps the rows in one order and has these duties:
    returns, so do the rows that it read.
 4. All or nothing: all rows of a work are written, or none; none if it raises.
 5. A failure of the store is a `LedgerError` whose text quotes no row.  If somebody else holds its
-   lock, it raises `LedgerBusy` and has written nothing.
+   lock, it raises `LedgerBusy` and has written nothing.  `NOTHING` and what follows is left out
+   of the text where an earlier charge stands.
 
 The work is a function and not the block of a `with`, so that no exception from a signal handler can
 leave a lock behind: nobody would release a lock that `__enter__` acquired but did not return yet.
@@ -24,6 +25,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
+
+# From here on, the text of an error is about the charge that was tried.
+NOTHING = ": nothing was charged"
 
 
 class Row(NamedTuple):

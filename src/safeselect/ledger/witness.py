@@ -17,7 +17,7 @@ from safeselect.errors import LedgerBusy, LedgerError, ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.record import head_of, log_line, read_head
 from safeselect.ledger.replay import Reading
-from safeselect.ledger.store import Row
+from safeselect.ledger.store import NOTHING, Row
 
 
 @runtime_checkable
@@ -70,9 +70,14 @@ class Untold(LedgerError):
         self.reading = reading
 
 
-def reason_of(error: LedgerError) -> str:
+def reason_of(error: Exception) -> str:
     """Return why a record could not be written, where a charge stands."""
-    return "the ledger was locked" if isinstance(error, LedgerBusy) else str(error)
+    if not isinstance(error, LedgerError):  # its words are not ours
+        return f"the ledger failed with {type(error).__name__}"
+    # What a store says of charges is true only before one.
+    return (
+        "the ledger was locked" if isinstance(error, LedgerBusy) else str(error).split(NOTHING)[0]
+    )
 
 
 @final

@@ -58,8 +58,7 @@ def plan_unknown(
         for counts in tables.values():
             held = hold_counts(dict(counts), None, k_bar + 1)
             with Call(charge, held.read, source=source, scope=None) as call:
-                labels, noisy, _ = listed.draw(held, call)
-                rows.append((labels, noisy))
+                rows.append(listed.draw(held, call)[:2])
         return rows
 
     return Plan(charge, k_bar + 1, draw)

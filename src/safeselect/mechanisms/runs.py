@@ -143,7 +143,7 @@ class Stopping:
 class CoveredScope:
     """One run's scope: mechanisms take it as `ledger=`, and `check` takes other guarantees.
 
-    Each release is refused before its first random bit if the run would then exceed `base`:
+    Each release is refused before its first random bit if `base` does not cover the run with it:
     epsilons add up to a PureDP base and rhos to a ZeroConcentratedDP base.  A LaplaceDominated or
     BoundedRange base covers one release, which must be of that kind or a stronger one.
 
@@ -190,7 +190,7 @@ class CoveredScope:
             parts: what its draws cost, where that is known.
 
         Raises:
-            ParameterError: with it the run would exceed `base`, or the run has ended.
+            ParameterError: `base` does not cover the run with it, or the run has ended.
         """
         self.check_open()
         self._releases.append((guarantee, parts))
@@ -223,9 +223,9 @@ class CoveredScope:
     def _refuse(self, guarantee: AnyGuarantee) -> NoReturn:
         self._broken = True
         raise ParameterError(
-            f"with release {len(self._releases)}, {_said(guarantee)}, the run exceeds "
-            f"base={_said(self._base)}; any charge remains. Pass the total cost of all "
-            "releases of one run as base"
+            f"base={_said(self._base)} does not cover the run with release {len(self._releases)}, "
+            f"{_said(guarantee)}; any charge remains. Pass the total cost of all releases of one "
+            "run as base"
         )
 
 
@@ -487,6 +487,7 @@ class _Call(Generic[Out]):
         with Call(charge, lambda: None, source=self.source, scope=self.scope) as call:
             runs = self._runs if self.scope is None else self._runs_charged
             found = runs(Stopping(self.law, call.bits), enough)
+            call.bits.take(0)  # refuses in a child of a fork: it has the number of its parent
             return call.commit(Numbers(values=found[:1], labels=found[1:], **call.header))
 
     def _runs_charged(self, stopping: Stopping, enough: Place | None) -> Found[Out]:
@@ -511,9 +512,7 @@ class _Call(Generic[Out]):
                 best = place, score, output
             if enough is not None and place >= enough:
                 return score, output
-        if best is None or enough is not None:
-            return ()
-        return best[1:]
+        return () if best is None or enough is not None else best[1:]
 
     def _once(self) -> tuple[Place, object, Out]:
         cover = CoveredScope(self.base, self.scope)

@@ -851,8 +851,7 @@ class Asked:
 
     def choose_in_order(self, plan: Calibration, here: Here) -> TopK[Any]:
         """Several candidates in order: the whole release."""
-        if plan.k > here.size:
-            integer(plan.k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
+        integer(plan.k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
         return here.in_order(plan)
 
 

@@ -24,7 +24,7 @@ session's state, never on a value.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -120,7 +120,7 @@ class InTurns:
     A kind of session says what was used, and what must not outlive it.
     """
 
-    __slots__ = ("_answering", "_born", "_call", "_end", "_header", "_lock", "_receipt")
+    __slots__ = ("_answering", "_born", "_call", "_end", "_header", "_lock", "_release")
     _closed: ClassVar[type[SafeSelectError]] = ParameterError
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class InTurns:
         self._end: tuple[type[SafeSelectError], str] | None = None
         self._call: Call[None] | None = None  # where a ledger is to learn of the end
         self._header: dict[str, Any] = {}
-        self._receipt: Receipt | None = None
+        self._release: Answers | None = None
 
     def _used(self) -> Mapping[str, int]:
         """How much of the session was used, for the ledger."""
@@ -140,9 +140,19 @@ class InTurns:
         """Drop what must not outlive the session."""
 
     @property
+    def release(self) -> Answers | None:
+        """With `ledger=`, once the session is settled: the public release to which the ledger
+        commits, with the cost, the parameters, the receipt, and how much was used. Otherwise None.
+
+        Save it with `to_json`, and audit it with `safeselect audit`. It contains no answers: these
+        were released one by one, and have no receipts of their own.
+        """
+        return self._release
+
+    @property
     def receipt(self) -> Receipt | None:
-        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
-        return self._receipt
+        """The receipt of `release`."""
+        return None if self._release is None else self._release.receipt
 
     def _open(
         self, charge: Charge, source: Source, scope: Scope | None, draw: Callable[[Bits], _Drawn]
@@ -171,22 +181,31 @@ class InTurns:
         return self._lock
 
     def _begin(self) -> Lock:
-        """Begin an answer in this thread's turn.
+        """Begin an answer in this thread's turn, within which nothing else begins.
+
+        A handler of a signal runs in the thread that it interrupts, which has its turn already.
 
         Raises:
             ParameterError: it is answering.
-            SafeSelectError: it has ended, as the error says.
-            BudgetError: a scope is closed.
-            LedgerError: the ledger cannot be read.
         """
         if self._answering.locked():
             raise ParameterError("this session was called while it was answering another query")
+        return self._answering
+
+    def _check_open(self) -> None:
+        """Refuse an answer that has begun, before a value is looked at.
+
+        Raises:
+            SafeSelectError: the session has ended, as the error says.
+            BudgetError: a scope is closed.
+            LedgerError: the ledger cannot be read.
+        """
         if self._end is not None:
             kind, sentence = self._end
-            raise kind(sentence)
+            # A refusal that could not be counted is told once it is.
+            raise self._refused(self._end) if kind is ScoreError else kind(sentence)
         if self._call is not None:
             self._call.check_open()
-        return self._answering
 
     def _finish(self, end: tuple[type[SafeSelectError], str]) -> None:
         """Answer no more: from now on with this error, unless there is one already."""
@@ -204,11 +223,15 @@ class InTurns:
         return ScoreError(end[1]) if self._call is None else self._call.refuse(end[1])
 
     def _settle(self) -> None:
-        """Record what was used, unless the end is recorded."""
-        if self._call is not None:
+        """Record what was used or that a value was refused, unless the end is recorded."""
+        if self._end is not None and self._end[0] is ScoreError:
+            with suppress(BudgetError):  # a closed scope counts no more
+                self._refused(self._end)
+        elif self._call is not None:
             spent = self._used()
             closed = Answers(**self._header, spent=tuple(sorted(spent.items())))
-            self._receipt = self._call.settle(closed, spent) or self._receipt
+            if (receipt := self._call.settle(closed, spent)) is not None:
+                self._release = replace(closed, receipt=receipt)
 
     def _exhausted(self) -> None:
         """Settle it, without losing an answer that is paid for: `close` tries it again."""
@@ -220,11 +243,15 @@ class InTurns:
 
         Raises:
             LedgerError: the record could not be written; `close` tries it again.
+            ParameterError: a callback, or a handler of a signal, called this while the session
+                was answering.
         """
         if generation() != self._born:
             self._finish(_ELSEWHERE)
             return
         with self._lock:
+            if self._end is None:
+                self._begin()  # refuses it within an answer
             self._finish((self._closed, "this session is closed"))
             self._settle()
 
@@ -232,11 +259,9 @@ class InTurns:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        try:
+        # An error of the block is not hidden by another.
+        with nullcontext() if error is None else suppress(LedgerError):
             self.close()
-        except LedgerError:
-            if error is None:  # an error of the block is not hidden by another
-                raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,7 +464,7 @@ class Session(InTurns):
         source, ledger, monotonic: as a caller gave them.
     """
 
-    __slots__ = ("_below", "_bits", "_most", "_noise", "_source", "_terms")
+    __slots__ = ("_below", "_bits", "_noise", "_source", "_terms")
 
     def __init__(
         self,
@@ -452,7 +477,6 @@ class Session(InTurns):
         scope = read_ledger(ledger, monotonic=monotonic)  # refused before a source begins
         self._terms, self._source = terms, resolve(source)
         self._below = self._answer_below(terms.epsilon - terms.start)
-        self._most = self._below.remaining
         # One answer's bytes at a time, so no random bits are left over between two answers.  Made
         # before the ledger records the opening, because a source may refuse to begin.
         self._bits = Bits(self._source, piece=self._bytes(1))
@@ -522,8 +546,10 @@ class Session(InTurns):
     def _run(self, work: Callable[[], _Result]) -> _Result:
         """Do the work if the session can answer; end it if anything goes wrong."""
         with self._one(), self._begin():
+            self._check_open()
             try:
                 found = work()
+                self._one()  # a child that was forked meanwhile has no answer of its own
             except ScoreError:
                 if self._call is None:
                     self._finish(_UNREAD)
@@ -539,7 +565,7 @@ class Session(InTurns):
             raise self._refused(_UNREAD)
 
     def _used(self) -> Mapping[str, int]:
-        return {"k": self._most - self.remaining}
+        return {"k": int(self._terms.as_record["k"]) - self.remaining}
 
     def _forget(self) -> None:
         self._noise = None
@@ -605,14 +631,8 @@ class Session(InTurns):
         self._below = self._answer_below(budget)
         if self._below.remaining == 0:
             self._finish(_EXHAUSTED)
-        return Answer(
-            above=True,
-            gap=cells * self._terms.gap_grid,
-            branch=branch.name,
-            cost=branch.epsilon,
-            budget=budget,
-            remaining=self._below.remaining,
-        )
+        gap, cost = cells * self._terms.gap_grid, branch.epsilon
+        return replace(self._below, above=True, gap=gap, branch=branch.name, cost=cost)
 
     def _answer_below(self, budget: Fraction) -> Answer:
         """Return the answer for all values below, until the next one above."""
@@ -709,8 +729,7 @@ class SparseVector(Session):
     @property
     def value_rate(self) -> Fraction:
         """The rate of the noise in each value: 1 / scale, with the scale in score units."""
-        (branch,) = self._terms.branches
-        return branch.noise_rate.rate / self._terms.reading.step
+        return self._terms.branches[0].noise_rate.rate / self._terms.reading.step
 
 
 @final

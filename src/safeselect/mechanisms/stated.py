@@ -66,7 +66,7 @@ class StatedLaw(Planned):
     choose: Callable[[list[int], int, NoiseRate, Bits], Sequence[int]]
 
     def __post_init__(self) -> None:
-        is_named = isinstance(self.name, str) and _NAME.fullmatch(self.name)
+        is_named = type(self.name) is str and _NAME.fullmatch(self.name)
         kinds = BoundedRange, LaplaceDominated, PureDP
         if not (is_named and self.promise in kinds and callable(self.choose)):
             given = ", ".join(map(describe, (self.name, self.promise, self.choose)))

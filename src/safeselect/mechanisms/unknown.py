@@ -199,8 +199,8 @@ def plan_list(
     places: tuple[int, int, int],
     contributions: int | None,
     *,
-    draws: int | None = None,
-    lists: int = 1,
+    draws: int,
+    lists: int,
 ) -> tuple[ListQuery, Fraction]:
     """Return the list that a total cost allows, and the part of delta for the bottoms of all lists.
 
@@ -209,11 +209,10 @@ def plan_list(
 
     Args:
         places: k, and the least and the most k_bar, as `read_places` returns them.
-        draws: how many draws the total pays for; by default those of one list.
+        draws: how many draws the total pays for.
         lists: how many bottoms it pays for.
     """
     k, least, most = places
-    draws = k + (least < most) if draws is None else draws
     m = most if contributions is None else min(most, contributions)
     grid = Fraction(1, 1 << _FINEST)
     splits = []
@@ -698,14 +697,17 @@ class PayWhatYouGet(InTurns):
         contributions = read_contributions(max_contributions)
         check_unknown(counts, places, k_bar=most, contributions=contributions, unit=self._unit)
         query = replace(self._list, k=k, least=least, most=most, contributions=contributions)
-        with self._one(), self._begin():
-            self._require(query.draws)
-            held = hold_counts(counts, labels, most + 1)
-            # The largest cost, before a count is looked at and before the first bit of noise.
-            self._spend(query.draws, 1)
-            found = self._draw(query, held)
-            # Returns the draws that were reserved and not made: min(r + 1, k) were.
-            self._spend(min(len(found) + 1, k) - k, 0)
+        with self._one():
+            with self._begin():
+                self._check_open()
+                self._require(query.draws)
+                held = hold_counts(counts, labels, most + 1)
+                # The largest cost, before a count is looked at and before the first bit of noise.
+                self._spend(query.draws, 1)
+                found = self._draw(query, held)
+                self._one()  # a child that was forked meanwhile has no answer of its own
+                # Returns the draws that were reserved and not made: min(r + 1, k) were.
+                self._spend(min(len(found) + 1, k) - k, 0)
             if 0 in (self.remaining.outcomes, self.remaining.queries):
                 self._exhausted()
         return found

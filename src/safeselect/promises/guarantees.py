@@ -25,8 +25,18 @@ STATED = "stated_"
 Content = str | list["Content"] | dict[str, "Content"]
 
 
+class Sealed:
+    """What has a guarantee: the classes of this library, for which its theorems are proved."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
+            raise TypeError(f"{cls.__mro__[1].__name__} cannot be subclassed; use it as it is")
+
+
 @dataclass(frozen=True, slots=True)
-class _OfEpsilon:
+class _OfEpsilon(Sealed):
     """What the three guarantees that an epsilon states have in common; each has its formulas."""
 
     epsilon: Fraction
@@ -182,7 +192,7 @@ class BoundedRange(_OfEpsilon):
 
 
 @dataclass(frozen=True, slots=True)
-class ZeroConcentratedDP:
+class ZeroConcentratedDP(Sealed):
     """The guarantee rho-zCDP: the outputs on neighbouring data sets have a Rényi divergence of at
     most alpha * rho for each order alpha > 1.
 
@@ -235,7 +245,7 @@ class ZeroConcentratedDP:
 
 
 @dataclass(frozen=True, slots=True)
-class ApproximateDP:
+class ApproximateDP(Sealed):
     """The guarantee (epsilon, delta)-DP: the probabilities p and q of an event on two neighbouring
     data sets satisfy p <= e**epsilon * q + delta.
 

@@ -183,16 +183,20 @@ class Call(Generic[Values]):
                 self.bits = Bits(self._source)
                 self._pending = self.scope.begin(self.charge, self.bits)
                 self.values = in_one_sentence(self._read, self._said[2])
-        except BaseException as error:
-            self.__exit__(None, error, None)
-            raise
-        return self
+            return self
+        except BaseException as error:  # noqa: BLE001 - it is raised below
+            failed = error
+        # Outside the handler: what interrupts this has no refusal as its context.
+        self.__exit__(None, failed, None)
+        raise failed
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._wipe()
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            pending.end(error)
+        try:
+            self._wipe()
+        finally:  # whatever interrupts it: a refusal is not told before it is counted
+            if self._pending is not None:
+                self._pending.end(error)
+                self._pending = None  # not before: a session tries it again
 
     @property
     def header(self) -> dict[str, Any]:
@@ -251,11 +255,12 @@ class Call(Generic[Values]):
         Raises:
             LedgerError: the record could not be written; the caller may try again.
         """
-        if self._pending is None:
-            return None
-        receipt = self._pending.settled(result.to_json(), spent)
-        self._pending = None
-        return receipt
+        pending, self._pending = self._pending, None  # a handler of a signal settles nothing twice
+        try:
+            return None if pending is None else pending.settled(result.to_json(), spent)
+        except BaseException:
+            self._pending = pending
+            raise
 
     def refuse(self, sentence: str) -> ScoreError:
         """Write that a session ended at a private value; the one error to raise for it.

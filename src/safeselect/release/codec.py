@@ -46,6 +46,7 @@ MOST_DRAWS = 2**21
 
 _MOST_DIGITS = 100_000
 _LONGEST_INTEGER = 2**16  # bits of a label that is read as an integer again
+_FAR = 2**12  # exponent and length of a label that is read as a decimal again
 _WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -91,6 +92,18 @@ def read(written: object, shapes: Iterable[Any]) -> Any:
         if form.write(found) == content:
             return found
     _refuse("a field is missing, malformed or inconsistent with others")
+
+
+def once(pairs: list[tuple[str, Any]]) -> Object:
+    """Make an object of JSON, as `object_pairs_hook`: of a key twice, readers see either value.
+
+    Raises:
+        InputError: it has a key twice.
+    """
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise InputError("state each key of a JSON object once")
+    return found
 
 
 def read_count(written: object, name: str) -> int:
@@ -259,10 +272,9 @@ def _written(label: Any) -> tuple[str, str]:
     kind = type(label)
     if kind is int and label.bit_length() <= _LONGEST_INTEGER:
         return label_text(label), "integer"
-    if kind is Fraction:
-        return exact_text(label), "fraction"
-    if kind is Decimal or kind is date:
-        return str(label), kind.__name__.lower()
+    is_near = kind is Decimal and max(abs(label.adjusted()), len(str(label))) <= _FAR
+    if is_near or kind is Fraction or kind is date:
+        return label_text(label), kind.__name__.lower()
     try:
         return str.__str__(label_text(label)), "text" if isinstance(label, str) else "other"
     except BaseException as error:  # a caller's class may raise anything
@@ -292,10 +304,6 @@ def _read_labels(content: Any) -> tuple[Any, ...]:
 def _read_array(content: Any) -> Any:
     rows = [[*map(_integer, row)] if isinstance(row, list) else _integer(row) for row in content]
     return np.array(rows, dtype=np.int64)
-
-
-def _texts(values: list[Any]) -> list[Any]:
-    return [_texts(each) if isinstance(each, list) else str(each) for each in values]
 
 
 def _integer(content: Any) -> int:
@@ -347,7 +355,7 @@ _LABELS = _Form(
     _closed(texts=_each(_STRING), kinds={"anyOf": [_KIND, _each(_KIND)]}),
 )
 _ARRAY = _Form(
-    lambda array: _texts(array.tolist()), _read_array, _each({"anyOf": [_NUMBER, _each(_NUMBER)]})
+    lambda rows: rows.astype(str).tolist(), _read_array, _each({"anyOf": [_NUMBER, _each(_NUMBER)]})
 )
 _SELECTED = {kind.__name__: kind for kind in get_args(Guarantee)}
 _GUARANTEE = _Form(guarantee_record, _read_guarantee, {"$ref": "#/$defs/guarantee"})
@@ -364,17 +372,10 @@ _SIMPLE: dict[Any, _Form] = {
 }
 
 
-def _once(pairs: list[tuple[str, Any]]) -> Object:
-    found = dict(pairs)
-    if len(found) != len(pairs) or any(it is None or isinstance(it, bool) for it in found.values()):
-        raise ValueError
-    return found
-
-
 def _no_number(_: str) -> NoReturn:
     raise ValueError
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_once, parse_int=_no_number, parse_float=_no_number, parse_constant=_no_number
+    object_pairs_hook=once, parse_int=_no_number, parse_float=_no_number, parse_constant=_no_number
 )

@@ -26,14 +26,15 @@ _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 def line(release: Any) -> str:
     """A release in one line: the first labels, what it cost, the mechanism, and a receipt.
 
-    Labels are text in quotes, without control characters, and cut where they are long.
+    Labels are text in quotes, without control characters, and cut where they are long.  The source
+    has none, either: whoever wrote the release may have chosen it.
     """
     columns = release.to_dict()
     named = [columns[name] for name in ("value", "label") if name in columns]
     labels = getattr(release, "groups", None) or [*named, *columns.values()][0]
     shown = ", ".join(map(cut, labels[:_SHOWN]))
     shown += f", ... {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else ""
-    guarantee, source = release.guarantee, release.source
+    guarantee, source = release.guarantee, ascii(release.source)[1:-1]
     numbers = (_parameter(each.name, getattr(guarantee, each.name)) for each in fields(guarantee))
     cost = f"{type(guarantee).__name__}({', '.join(numbers)})"
     marked = f", {source}" if "NOT PRIVATE" in source else ""

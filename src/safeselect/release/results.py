@@ -149,8 +149,8 @@ class Noise:
         names = "noise_deviation", "noise_low_95", "noise_high_95"
         deviation, low, high = (read_exact(parameters[name]) for name in names)
         mean = read_exact(parameters.get("noise_mean", "0"))
-        require(deviation > 0 and low <= high, "the noise of its numbers")
-        require(low.denominator == high.denominator == 1, "the noise of its numbers")
+        are_whole = low.denominator == high.denominator == 1
+        require(are_whole and deviation > 0 and low <= high, "the noise of its numbers")
         return cls(parameters["noise"], deviation, int(low), int(high), mean)
 
 
@@ -296,13 +296,8 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class _Scored(Release):
-    """What releases of candidates with scores say of their scores and their noise."""
-
-    @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units."""
-        return self.provenance.number("effective_range")
+class _Noisy(Release):
+    """What releases other than those of sessions say of their noise."""
 
     @property
     def noise_rate(self) -> Fraction | None:
@@ -312,9 +307,21 @@ class _Scored(Release):
         """
         return self.provenance.number("noise_rate")
 
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class _Scored(_Noisy):
+    """What releases of candidates with scores say of their scores and their noise."""
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units."""
+        return self.provenance.number("effective_range")
+
     @property
     def base(self) -> Fraction | None:
-        """For base 2, the exact factor of the weights; otherwise None."""
+        """For base 2, the exact factor of the weights: `base`, if it was given, for a score that is
+        lower by R; otherwise for a score that is lower by one grid step. None without base 2.
+        """
         return self.provenance.number("factor")
 
 
@@ -432,7 +439,7 @@ class TopK(_Scored, Generic[Label]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Groups(Release, Generic[Label]):
+class Groups(_Noisy, Generic[Label]):
     """A release of the candidates that were chosen for each group in a public list of groups.
 
     All groups are in one release.
@@ -464,14 +471,6 @@ class Groups(Release, Generic[Label]):
     def __getitem__(self, group: str) -> tuple[Label, ...]:
         """The candidates of a group, best first."""
         return dict(zip(self.groups, self.labels, strict=True))[group]
-
-    @property
-    def noise_rate(self) -> Fraction | None:
-        """The rate of the noise (1 / scale), or None if the noise has no rate.
-
-        The scale is in the units of the scores, counts or values.
-        """
-        return self.provenance.number("noise_rate")
 
     @property
     def noise(self) -> Noise | None:
@@ -561,7 +560,7 @@ class Batch(_Scored, Generic[Label]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Numbers(Release, Generic[Value, Label]):
+class Numbers(_Noisy, Generic[Value, Label]):
     """A release of measurements, of quantiles, or of the score of the run that `best_of` or
     `first_above` chose.
 
@@ -593,16 +592,14 @@ class Numbers(Release, Generic[Value, Label]):
 
     @property
     def value(self) -> Value:
-        """The first value. Use it for results with a single value, such as those of `quantile`."""
-        return self.values[0]
+        """The first value. Use it for results with a single value, such as those of `quantile`.
 
-    @property
-    def noise_rate(self) -> Fraction | None:
-        """The rate of the noise (1 / scale), or None if the noise has no rate.
-
-        The scale is in the units of the scores, counts or values.
+        Raises:
+            IndexError: there is none, because `best_of` or `first_above` chose no run.
         """
-        return self.provenance.number("noise_rate")
+        if not self.values:
+            raise IndexError("this release is empty: no run was chosen; test len() before value")
+        return self.values[0]
 
     @property
     def noise(self) -> Noise | None:

@@ -162,8 +162,7 @@ def hand_over(scores: object) -> Column:
         from safeselect.scores.columns import column_of  # lists and arrays do without it
 
         column = column_of(column)
-    dimensions = len(getattr(column, "shape", (0,)))
-    if dimensions != 1:
+    if (dimensions := len(getattr(column, "shape", (0,)))) != 1:
         raise ScoreError(_ONE_COLUMN.format(type(column).__name__, dimensions))
     return Column(column, len(column))
 

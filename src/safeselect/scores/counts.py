@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from operator import index, itemgetter
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Any, Literal, NoReturn, final
 
 from safeselect.errors import ParameterError
@@ -64,12 +64,10 @@ class Counts(Mapping[Any, int]):
         if not isinstance(counts, Mapping):
             kind = type(counts).__name__
             raise ParameterError(f"counts must be a mapping from labels to counts, got {kind}")
-        read_fetched(self.places)
+        object.__setattr__(self, "places", read_fetched(self.places))
         if self.max_contributions is not None:
             integer(self.max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
-        unit: object = self.unit
-        if unit is not None and not isinstance(unit, str):
-            raise ParameterError(f"unit must be a string such as 'one rider', got {describe(unit)}")
+        check_unit(self.unit, None)
         # A private copy, so that the mechanism reads what was counted.
         object.__setattr__(self, "counts", MappingProxyType(dict(counts)))
 
@@ -176,9 +174,13 @@ def read_fetched(places: object) -> Places:
 def check_unit(protected: str | None, unit: str | None) -> None:
     """Refuse counts that protect another unit than the ledger's scope, where both are stated.
 
+    A subclass of str is refused: it may print as another text than the one compared.
+
     Raises:
-        ParameterError: the units differ.
+        ParameterError: the units differ, or that of the counts is no string.
     """
+    if type(protected) not in (str, NoneType):
+        raise ParameterError(f"unit must be a string such as 'rider', got {describe(protected)}")
     if None not in (protected, unit) and protected != unit:
         raise ParameterError(
             f"the unit of these counts is {describe(protected)}, but the unit of the scope is "

@@ -4,6 +4,10 @@ A statement turns users and items, integers or text, into the bytes of their UTF
 groups and orders only these: under a collation that ignores case, a group would show how one person
 writes the item.  DISTINCT is exact in every engine; COUNT(DISTINCT) is not.  The cap is that of
 `sql`, so all engines cap alike.  Nothing is tidied.
+
+ClickHouse prefers the names that a statement makes to those of columns, and others prefer them to
+those of tables.  So where the caller's names are read, ours begin with `safeselect_`, and the
+caller's do not.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ class Dialect:
         literal: text, from the hexadecimal digits of its UTF-8.
         hashed: the md5 of bytes, in small hexadecimal digits.
         quote: goes around names.
-        settings: the end of a statement, where the engine could approximate otherwise.
+        settings: the end of a statement, where settings of a session could change the counts.
         tested: whether the tests run it on the engine.
         null: whether text may hold the character of code 0.
     """
@@ -42,6 +46,17 @@ class Dialect:
     null: bool = True
     item: str = "{0}"
 
+
+# Where a limit is exceeded, the engine must not count a part of the rows instead: then one user's
+# rows take the place of others'.
+_CLICKHOUSE_SETTINGS = """\
+SETTINGS limit = 0, offset = 0, extremes = 0, partial_result_on_first_cancel = 0,
+  distributed_group_by_no_merge = 0, skip_unavailable_shards = 0,
+  read_overflow_mode = 'throw', read_overflow_mode_leaf = 'throw', distinct_overflow_mode = 'throw',
+  group_by_overflow_mode = 'throw', sort_overflow_mode = 'throw', join_overflow_mode = 'throw',
+  set_overflow_mode = 'throw', transfer_overflow_mode = 'throw', result_overflow_mode = 'throw',
+  timeout_overflow_mode = 'throw', timeout_overflow_mode_leaf = 'throw'
+"""
 
 DIALECTS = {
     "duckdb": Dialect(
@@ -68,7 +83,7 @@ DIALECTS = {
         hashed="lower(hex(MD5({0})))",
         literal="unhex('{0}')",
         item="toValidUTF8(toString({0}))",
-        settings="SETTINGS max_rows_to_group_by = 0, max_rows_in_distinct = 0\n",
+        settings=_CLICKHOUSE_SETTINGS,
     ),
     "bigquery": Dialect(
         quote="`",
@@ -88,28 +103,28 @@ DIALECTS = {
 }
 
 _COUNTED = """\
-WITH all_keys AS (
-  SELECT {item} AS item_key, {user} AS user_key
-  FROM {table}
-), pairs AS (
-  SELECT DISTINCT item_key, user_key
-  FROM all_keys
-  WHERE item_key IS NOT NULL AND user_key IS NOT NULL
-), {capped}counted AS (
-  SELECT item_key, COUNT(*) AS users
+WITH safeselect_keys AS (
+  SELECT {item} AS safeselect_item, {user} AS safeselect_user
+  FROM {table} AS safeselect_rows
+), safeselect_pairs AS (
+  SELECT DISTINCT safeselect_item, safeselect_user
+  FROM safeselect_keys
+  WHERE safeselect_item IS NOT NULL AND safeselect_user IS NOT NULL
+), {capped}safeselect_counted AS (
+  SELECT safeselect_item, COUNT(*) AS users
   FROM {kept}
-  GROUP BY item_key
+  GROUP BY safeselect_item
 )
 SELECT {label} AS label, users
-FROM counted
-ORDER BY users DESC, item_key
+FROM safeselect_counted
+ORDER BY users DESC, safeselect_item
 {end}"""
 _CAPPED = """\
-placed AS (
-  SELECT item_key, ROW_NUMBER() OVER (
-    PARTITION BY user_key ORDER BY SUBSTR({}, 1, 12), item_key
+safeselect_placed AS (
+  SELECT safeselect_item, ROW_NUMBER() OVER (
+    PARTITION BY safeselect_user ORDER BY SUBSTR({}, 1, 12), safeselect_item
   ) AS place
-  FROM pairs
+  FROM safeselect_pairs
 ), """
 _CHECKED = """\
 WITH literals AS (
@@ -120,26 +135,15 @@ WITH literals AS (
   FROM literals AS a CROSS JOIN literals AS b
   WHERE b.place <= a.place
 ), """
-_NAME = re.compile(r"[^\"`\\\0-\x1f]+")
+_NAME = re.compile(r"(?!safeselect_)[^\"`\\\0-\x1f]+", re.IGNORECASE)
 
 
 _CAP = 7  # items a user in the check
 _HARD = (
     *("no user", "no item", "a", "A", "a ", " a", "a\t", "a\0", "a\0b", "\xe1", "a\u0301", "\xc1"),
     *("\xe4", "ae", "\xdf", "ss", "\u1e9e", "\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2"),
-    *(
-        "\u03bf\u03b4\u03bf\u03c3",
-        "\u0130",
-        "i\u0307",
-        "I",
-        "\u0131",
-        "1",
-        "1.0",
-        "01",
-        "-1",
-        "null",
-    ),
-    *("\ufb01", "fi", "\u200b", "\ufeffa", "\U0001f600", "\U0001d41a", "\xff", "z"),
+    *("\u03bf\u03b4\u03bf\u03c3", "\u0130", "i\u0307", "I", "\u0131", "1", "1.0", "01", "-1"),
+    *("null", "\ufb01", "fi", "\u200b", "\ufeffa", "\U0001f600", "\U0001d41a", "\xff", "z"),
 )
 
 
@@ -171,25 +175,26 @@ def statement(
         max_contributions: for how many items a user is counted; None all.
 
     Raises:
-        ParameterError: an argument is wrong, or a name has a quotation mark or a backslash.
+        ParameterError: an argument is wrong, or a name begins with `safeselect_`, or has a
+            quotation mark or a backslash.
     """
     form = _dialect(dialect)
     key, text = form.as_bytes.format, form.as_text.format
-    capped, kept, limit = "", "pairs", ""
+    capped, kept, limit = "", "safeselect_pairs", ""
     if max_contributions is not None:
         most = integer(max_contributions, "max_contributions", minimum=1, maximum=2**31 - 1)
-        blank = key("' '")
-        capped = _CAPPED.format(form.hashed.format(f"user_key || {blank} || item_key"))
-        kept = f"placed\n  WHERE place <= {most}"
+        pair = " || ".join(("safeselect_user", key("' '"), "safeselect_item"))
+        capped = _CAPPED.format(form.hashed.format(pair))
+        kept = f"safeselect_placed\n  WHERE place <= {most}"
     if places is not None:
         limit = f"LIMIT {integer(places, 'places', minimum=1, maximum=2**31 - 1)}\n"
     return _COUNTED.format(
-        item=key(form.item.format(_quoted(form, item))),
-        user=key(_quoted(form, user)),
+        item=key(form.item.format(f"safeselect_rows.{_quoted(form, item)}")),
+        user=key(f"safeselect_rows.{_quoted(form, user)}"),
         table=".".join(_quoted(form, part) for part in table.split(".")),
         capped=capped,
         kept=kept,
-        label=text("item_key"),
+        label=text("safeselect_item"),
         end=limit + form.settings,
     )
 
@@ -217,7 +222,7 @@ def _dialect(name: str) -> Dialect:
 def _quoted(form: Dialect, name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ParameterError(
-            f'a name must be text without ", `, \\ or control characters, got {describe(name)}; '
-            "create a view with plain names"
+            'a name must be text without ", `, \\ or control characters, and must not begin with '
+            f"safeselect_, got {describe(name)}; create a view with plain names"
         )
     return f"{form.quote}{name}{form.quote}"

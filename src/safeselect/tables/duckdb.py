@@ -58,8 +58,8 @@ from safeselect.tables.files import (
     shown,
     source_of,
 )
-from safeselect.tables.frames import as_arrow, is_stream
-from safeselect.tables.sql import INTEGERS, KEYS, LABELS, NAN, TEXT, spelled
+from safeselect.tables.frames import CELLS, as_arrow, is_stream
+from safeselect.tables.sql import DATES, INTEGERS, KEYS, LABELS, NAN, TEXT, spelled
 
 try:
     import fcntl
@@ -195,12 +195,10 @@ def open_table(
     duckdb = library("duckdb", "tables")
     empty = as_arrow(table, [*columns.values()], empty=True) if files is None else None
     with private_directory() as private:
-        aliases = [Path(private, f"input{place or ''}") for place in range(len(files or (None,)))]
-        sources = [_FRAME]
-        if files is not None:
-            for file, alias in zip(files, aliases, strict=True):
-                bring(file, alias)
-            sources = [source_of(*each, form) for each in zip(files, aliases, strict=True)]
+        paths = [(file, private / f"input{place or ''}") for place, file in enumerate(files or ())]
+        for file, alias in paths:
+            bring(file, alias)
+        sources = [source_of(*each, form) for each in paths] or [_FRAME]
         failure = sources[0].failure if len(sources) == 1 else _ONE_OF.format(len(sources))
         limit = {} if form.memory is None else {"memory_limit": form.memory}
         config = {"temp_directory": str(private / "spill"), **_CONFIG, **limit}
@@ -221,7 +219,7 @@ def open_table(
                 return _view(connection, sources, named, form, dated=dated)
 
             def load(wanted: Sequence[str]) -> Mapping[str, str]:
-                for source in sources[: len(files or ())]:
+                for source in sources:
                     ask(source.bring, source.failure)
                 if files is None:
                     values = [columns[ours] for ours in wanted if ours not in KEYS]
@@ -237,10 +235,8 @@ def open_table(
             if empty is not None:
                 # So that no statement can read the frame without rows instead of the table.
                 _run(connection, "DROP VIEW safeselect_rows", failure)
-            is_quick = (
-                all(each.name.lower().endswith(".parquet") for each in files)
-                if files is not None
-                else not is_stream(table)
+            is_quick = not is_stream(table) and all(
+                file.name.lower().endswith(".parquet") for file in files or ()
             )
             yield Table(types, is_quick, connection, failure, form, load)
 
@@ -264,20 +260,25 @@ def _view(
         types = {ours: str(known[place][1]) for ours, place in at.items()}
         cells = {ours: identifier(known[place][0]) for ours, place in at.items()}
         for ours, kind in types.items():
-            is_key, user = ours in KEYS or ours == "label", ours == "person"
+            is_key, user, cell = ours in KEYS or ours == "label", ours == "person", cells[ours]
             if kind in _EXACT_UP_TO and user:
-                whole = _WHOLE.format(cell=cells[ours], most=_EXACT_UP_TO[kind])
-                cells[ours] = form.present(whole, f"CAST({whole} AS VARCHAR)", user=True)
-                types[ours] = "BIGINT"
-            elif kind == TEXT:
+                cell, kind = _WHOLE.format(cell=cell, most=_EXACT_UP_TO[kind]), "BIGINT"
+            text = f"TRY_CAST({cell} AS DATE)" if kind in DATES else spelled(cell, kind, "HUGEINT")
+            read = partial(form.tidied, user=user) if is_key else partial(form.value, dated=dated)
+            if kind == TEXT:
                 # DuckDB reads UTF-8 in files, and anything in frames.
-                cell = spelled(cells[ours], kind, "HUGEINT") if source is _FRAME else cells[ours]
-                read = form.tidied(cell, user=user) if is_key else form.value(cell, dated=dated)
-                cells[ours] = read
+                cell = read(text if source is _FRAME else cell)
+            elif kind == CELLS:
+                text = f"CAST({spelled(f'{cell}.number', 'DOUBLE', 'HUGEINT')} AS VARCHAR)"
+                # A score is the number that the float is, and a value its shortest decimal.
+                number = "CAST({} AS VARCHAR)" if ours != "score" else "format('{{:.1074f}}', {})"
+                number = form.present(number.format("NULL" if dated else f"{cell}.number"), text)
+                other = form.present(f"{cell}.other")
+                cell, kind = f"COALESCE({read(f'{cell}.written')}, {number}, {other})", TEXT
             else:
-                text = spelled(cells[ours], kind, "HUGEINT")
-                cell = text if ours in LABELS else cells[ours]
-                cells[ours] = form.present(cell, f"CAST({text} AS VARCHAR)", user=user)
+                cell = text if ours in LABELS else cell
+                cell = form.present(cell, f"CAST({text} AS VARCHAR)", user=user)
+            cells[ours], types[ours] = cell, kind
             if is_key:
                 require_key(types[ours], columns[ours], item=ours in LABELS)
         wanted = ", ".join(f"{cell} AS {identifier(ours)}" for ours, cell in cells.items())
@@ -287,8 +288,7 @@ def _view(
         # Items are texts in every file, whatever their types.
         if ours not in LABELS and len({types[ours] for types in found}) > 1:
             raise InputError(f"column {shown(name)} has different types in different files")
-    select = " UNION ALL ".join(selects)
-    sql = f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {select}"
+    sql = f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {' UNION ALL '.join(selects)}"
     _run(connection, sql, sources[0].failure)
     # Of several types of items: integers if all are, and text, the last by name, if any is.
     widest = partial(max, key=lambda kind: (kind not in INTEGERS, kind))

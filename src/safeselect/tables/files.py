@@ -35,10 +35,14 @@ from safeselect.release.page import did_you_mean
 from safeselect.scores.reading import flag
 from safeselect.tables.sql import INTEGERS, NUMBERS, TEXT
 
+# By one thread: where several of DuckDB's read a file, they guess where a row begins.  One quoted
+# cell can then make them drop the rows behind it without an error, or refuse the file.  One thread
+# drops what follows a quote that is not closed; so `_closed` counts quotes.
 _CSV = (
     "read_csv({file}, auto_detect = false, header = true, delim = {delimiter}, quote = '\"', "
-    "escape = '\"', comment = '', nullstr = '', compression = {compression}, buffer_size=32000000, "
-    "hive_partitioning = false, max_line_size = 16000000, columns = {{{columns}}})"
+    "escape = '\"', comment = '', nullstr = '', compression = {compression}, parallel = false, "
+    "buffer_size = 32000000, hive_partitioning = false, max_line_size = 16000000, "
+    "columns = {{{columns}}})"
 )
 _PARQUET = "read_parquet({file}, hive_partitioning = false)"
 _CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "cp1252": "cp1252", "utf-16": "utf-16"}
@@ -46,7 +50,7 @@ _MEMORY = "[1-9][0-9]{0,5}(MB|GB)"
 _HEADER_LIMIT = 1 << 20  # characters; a header is far shorter, and no more is searched
 _NO_TEXT = re.compile("[\0\\udc80-\\udcff]")  # bytes that are not UTF-8, or are UTF-16
 _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
-BLANK = " \t\r\n\u00a0"
+BLANK = "".join(filter(str.isspace, map(chr, range(0x3001))))  # none is beyond U+3000
 _WHOLE = r"^(-?[0-9]+)\.0*$"
 ID = r"^0*([0-9]+)([.,]0{1,2})?$"  # three zeros may be thousands
 _DATES = "(?:[^%]|%[dmyYHMSfpIbBj])+"
@@ -110,20 +114,22 @@ class TableAs:
         encoding: encoding of a CSV file: "utf-8", "latin-1", "cp1252" (Windows in Western Europe
             and America) or "utf-16".
         ids: comparison of users: "text" compares them as written. "numbers" ignores surrounding
-            whitespace and zeros before and after an integer, so that "002628", "2628.0" and " 2628"
-            are one user; other ids are compared as written, without surrounding whitespace. Without
-            `ids`, users are compared as written, and the command prints a note.
+            whitespace and, of an integer without a sign, zeros before it and up to two after it, so
+            that "002628", "2628.0" and " 2628" are one user; other ids are compared as written,
+            without surrounding whitespace. Without `ids`, users are compared as written, and the
+            command prints a note.
         missing: words that stand for a missing value in any column, such as ["-", "n/a"]. Such a
-            cell is neither an item nor a user nor a value. Of a column that is not text,
+            cell is neither an item nor a user nor a value. Of a cell that is not text,
             the plain decimal or the date counts, such as "-1" or "2024-02-29".
         decimal: decimal mark of numbers in text, "." or ",".
         thousands: thousands separator of numbers in text, such as ".". A number with a separator in
             another place is a missing value.
         dates: format of dates in text, as for `strptime`, such as "%d.%m.%Y" (default: as in
             2024-02-29).
-        trim: strip leading and trailing whitespace; empty text is then missing.
+        trim: strip leading and trailing whitespace, as `str.strip` does; empty text is then
+            missing.
         casefold: convert text to lower case, by DuckDB's `lower`; "ß" remains "ß".
-        nfc: normalize text to Unicode NFC, so that both encodings of "é" are equal.
+        nfc: normalize text to Unicode NFC, so that both forms of "é" are equal.
         whole_numbers: read text such as "7.0" as "7", because some programs write integers in this
             way if one is missing. Without this option, "7.0" in one file and "7" in another are two
             users.
@@ -237,8 +243,8 @@ class TableAs:
             column = f"NULLIF(trim({column}, '{BLANK}'), '')"
         if self.casefold:
             column = f"lower({column})"
-        if self.whole_numbers or as_number:
-            column = f"regexp_replace({column}, '{ID if as_number else _WHOLE}', '\\1')"
+        for form in [_WHOLE] * bool(self.whole_numbers) + [ID] * as_number:
+            column = f"regexp_replace({column}, '{form}', '\\1')"
         # Small letters may need composing again.
         return f"nfc_normalize({column})" if self.nfc and self.casefold else column
 
@@ -323,15 +329,16 @@ class Source:
         place: what it is called.
         header: of a CSV file, whose columns are c0, c1, ...; otherwise it is not known yet.
         path: what DuckDB opens.
-        bring: writes `path`, where it is not the file itself, before a row is read.
+        bring: writes `path`, where it is not the file itself, and looks for an open quote, before a
+            row is read.
     """
 
     rows: str
-    failure: str = "the table cannot be read"
+    failure: str = "the table cannot be read; cast unusual types to integers, floats or strings"
     place: str = "the table"
     header: list[str] | None = None
     path: Path | None = None
-    bring: Callable[[], bool] = bool
+    bring: Callable[[], bool | None] = bool
 
     def position(self, names: list[str], wanted: str) -> int:
         """The position of a column."""
@@ -361,7 +368,7 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
         "or the encoding differs and must be stated, such as 'cp1252'"
     )
     path = alias
-    bring: Callable[[], bool] = bool
+    bring: Callable[[], bool | None] = partial(_closed, path, compressed=compressed)
     if form.encoding != "utf-8":
         path = alias.with_suffix(".utf-8")
         bring = partial(_as_utf_8, alias, path, form.encoding, compressed=compressed)
@@ -376,15 +383,23 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
     return Source(rows, failure, place, header, path, bring)
 
 
-def _as_utf_8(file: Path, copy: Path, encoding: str, *, compressed: bool) -> bool:
-    """Copy a file as UTF-8, once; return True."""
+def _closed(file: Path, *, compressed: bool) -> bool | None:
+    """Return True, or None if the number of quotes in a file is odd."""
+    with file.open("rb") as raw:
+        plain: Any = gzip.GzipFile(fileobj=raw) if compressed else raw
+        parts = iter(partial(plain.read, 1 << 20), b"")
+        return sum(part.count(b'"') for part in parts) % 2 == 0 or None
+
+
+def _as_utf_8(file: Path, copy: Path, encoding: str, *, compressed: bool) -> bool | None:
+    """Copy a file as UTF-8, once; return what `_closed` says of the copy."""
     if not copy.stat().st_size:
         with (
             text_of(file, encoding, "replace", compressed=compressed) as text,
             copy.open("w", encoding="utf-8", newline="") as out,
         ):
             shutil.copyfileobj(text, out, 1 << 20)
-    return True
+    return _closed(copy, compressed=False)
 
 
 @contextmanager

@@ -2,40 +2,50 @@
 
 The libraries' messages quote cells, so none of them leaves this file.  A column's type comes from
 its declaration.  The type of a pandas column often depends on its values: one missing value turns
-integers into floats, and one text turns them into objects.  So keys of several kinds are the texts
-that `unknown_domain._items` makes of them, each by itself, and one of which it makes none is
-missing.  Values of other types than numbers and dates are texts in the same way; a date among them
-is as in 2024-02-29.
+integers into floats, and one text turns them into objects.  So no type is inferred from cells:
+
+- A column is converted at once only where its type alone says how, or all cells are text.
+- Otherwise each cell is read by itself.  A key is the text that `mechanisms.items` makes of it, and
+  one of which it makes none is missing.  A value is text, to which the options of `TableAs` for
+  text apply, or else a float, a date as in 2024-02-29, or what it would be as a key.
+- Both ways read each cell alike, whatever the others are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from safeselect.errors import InputError, ParameterError
+from safeselect.exact.parameters import FLOATS, plain
 from safeselect.mechanisms.items import item
 from safeselect.release.display import library
-from safeselect.scores.columns import hushed
+from safeselect.scores.columns import cells_of, hushed
 from safeselect.tables.files import position, shown
 
 _PANDAS = "pandas.DataFrame"
 _LAZY = "polars.LazyFrame"
 _RELATION = "duckdb.DuckDBPyRelation"
-_NAMES: dict[str, Callable[[Any], Any]] = {
-    _PANDAS: lambda table: table.columns,
-    "polars.DataFrame": lambda table: table.columns,
-    _LAZY: lambda table: table.collect_schema().names(),
-    "pyarrow.Table": lambda table: table.column_names,
-    _RELATION: lambda table: table.columns,
-}
-_READ_AT_ONCE = frozenset(("string", "large_string", "float", "double", "null"))
+_NAMES = dict.fromkeys((_PANDAS, "polars.DataFrame", _RELATION), "columns")
+_NAMES |= {_LAZY: "collect_schema", "pyarrow.Table": "column_names"}
+_AT_ONCE = "u?int[0-9]+|(large_)?string|float|double|null"  # types of Arrow
+_DAYS = rf"{_AT_ONCE}|date.*|timestamp\[[a-z]+\]"  # of timestamps those without a time zone
+# Arrow has no integers of 128 bits; as texts they are the same keys, and the same values.  It has
+# the others or not, as a setting of the relation's connection says.
+_AS_TEXT = frozenset(("HUGEINT", "UHUGEINT", "Int128", "UInt128", "UUID", "JSON"))
+_TEXTS = frozenset((str, type(None), float))  # NaN is missing
+_FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
+CELLS = "STRUCT(written VARCHAR, number DOUBLE, other VARCHAR)"
+"""The SQL type of values of several kinds: text as it was written, floats, and others as text."""
 
 
-def as_arrow(table: object, columns: Sequence[str], *values: str, empty: bool = False) -> Any:
+def as_arrow(table: Any, columns: Sequence[str], *values: str, empty: bool = False) -> Any:
     """Return columns of a table in memory in a form that DuckDB reads by declared types.
 
     Args:
@@ -51,44 +61,29 @@ def as_arrow(table: object, columns: Sequence[str], *values: str, empty: bool = 
         InputError: there is no such column, or Arrow cannot hold it.
         ParameterError: there is no pyarrow, or the table has another type.
     """
-    kind, places = _located(table, columns)
-    if kind != _PANDAS:
-        return _converted(lambda _: _arrow(kind, table, places, empty=empty), places)
-    if empty:
-        return None
-    return _converted(lambda arrow: _from_pandas(arrow, table, places, values), places)
-
-
-def is_stream(table: object) -> bool:
-    """Whether the rows can be read once alone: those of a DuckDB relation."""
-    return _kind(table) == _RELATION
-
-
-def _kind(table: object) -> str:
-    return f"{type(table).__module__.partition('.')[0].lstrip('_')}.{type(table).__name__}"
-
-
-def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]]:
-    """Return the table's kind, and the positions of its columns."""
-    kind = _kind(table)
+    kind = f"{type(table).__module__.partition('.')[0].lstrip('_')}.{type(table).__name__}"
     if kind not in _NAMES:
         raise ParameterError(
             "a table must be a file path, a list of paths, a pandas, polars or (for counts) Spark "
             "DataFrame, a pyarrow Table or a DuckDB relation such as connection.table('trips'), "
             f"got {type(table).__name__}"
         )
-    names = None
+    arrow, found, converted = library("pyarrow"), None, None
     with hushed():  # any error may quote what a LazyFrame read
-        names = [*_NAMES[kind](table)]
-    if names is None:
+        named = getattr(table, _NAMES[kind])
+        found = [*(named() if kind == _LAZY else named)]
+    if found is None:
         raise InputError("the columns of the table cannot be determined")
-    return kind, {name: position(names, name, "the table") for name in columns}
-
-
-def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
-    arrow, converted = library("pyarrow"), None
+    places = {name: position(found, name, "the table") for name in columns}
+    if kind == _PANDAS and empty:
+        return None
     with hushed():  # any error may quote cells
-        converted = convert(arrow)
+        if kind == _PANDAS:
+            picked = {name: table.iloc[:, at].reset_index(drop=True) for name, at in places.items()}
+            read = {name: _column(arrow, picked[name], name in values) for name in picked}
+            converted = arrow.table(read)
+        else:
+            converted = _arrow(kind, table, [*places.values()], empty=empty)
     if converted is None:
         raise InputError(
             f"column {' or '.join(map(shown, places))} cannot be read; convert it to "
@@ -97,56 +92,78 @@ def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
     return converted
 
 
-def _arrow(kind: str, table: Any, places: dict[str, int], *, empty: bool) -> Any:
-    """Columns of a table that has declared types."""
+def is_stream(table: object) -> bool:
+    """Whether the rows can be read once alone: those of a DuckDB relation."""
+    return type(table).__name__ == _RELATION.partition(".")[2]
+
+
+def _arrow(kind: str, table: Any, places: Sequence[int], *, empty: bool) -> Any:
+    """Columns of a table that has declared types.
+
+    By position: to DuckDB, names that differ in case are one; to polars, some names are patterns.
+    """
+    if kind == "pyarrow.Table":
+        picked = table.select(places)
+        return picked.slice(0, 0) if empty else picked
     if kind == _RELATION:
-        # By position: to DuckDB, names that differ in case are one.  Arrow has no integers of 128
-        # bits; as texts they are the same keys, and the same values.
-        wide = [str(each) in ("HUGEINT", "UHUGEINT") for each in table.types]
-        cells = [f"CAST(#{n + 1} AS VARCHAR)" if wide[n] else f"#{n + 1}" for n in places.values()]
+        texts = [str(each) in _AS_TEXT for each in table.types]
+        cells = [f"CAST(#{n + 1} AS VARCHAR)" if texts[n] else f"#{n + 1}" for n in places]
         picked = table.project(", ".join(cells))
         picked = picked.limit(0) if empty else picked
         # The second is the older name of the first.
-        read = getattr(picked, "to_arrow_reader", None) or picked.fetch_record_batch
-        return read()
-    picked = table.select([*places])
-    if kind == "pyarrow.Table":
-        return picked.slice(0, 0) if empty else picked
+        return (getattr(picked, "to_arrow_reader", None) or picked.fetch_record_batch)()
+    polars, types = library("polars"), table.collect_schema().dtypes()
+    columns = {n: polars.nth(n) for n in places}
+    columns |= {n: columns[n].cast(polars.String) for n in places if str(types[n]) in _AS_TEXT}
+    picked = table.select([*columns.values()])
     picked = picked.head(0) if empty else picked
     return (picked.collect() if kind == _LAZY else picked).to_arrow()
 
 
-def _from_pandas(arrow: Any, table: Any, places: dict[str, int], values: Collection[str]) -> Any:
-    columns = {name: table.iloc[:, place] for name, place in places.items()}
-    return arrow.table({name: _column(arrow, columns[name], name in values) for name in columns})
-
-
 def _column(arrow: Any, column: Any, is_value: bool) -> Any:
-    """A pandas column: texts, numbers and days of values at once, or else texts cell by cell."""
-    with hushed():  # cells of several kinds
-        found, kinds = arrow.array(column, from_pandas=True), arrow.types
-        kind = found.type.value_type if kinds.is_dictionary(found.type) else found.type
-        is_day = kinds.is_date(kind) or (kinds.is_timestamp(kind) and kind.tz is None)
-        if str(kind) in _READ_AT_ONCE or kinds.is_integer(kind) or (is_value and is_day):
-            return found
-    text = _value if is_value else _text
-    return arrow.array(map(text, column.astype(object)), arrow.string())
+    """A column, or an index, of pandas: at once where its type alone says how, or cell by cell."""
+    kind = column.dtype
+    if hasattr(kind, "categories"):
+        codes = column.array.codes
+        return _column(arrow, kind.categories, is_value).take(arrow.array(codes, mask=codes < 0))
+    sort = kind.kind if isinstance(kind, np.dtype) else None
+    if is_value and sort == "M":
+        return arrow.array(np.clip(np.asarray(column, "M8[D]"), _FIRST, _LAST))
+    # Of other arrays Arrow would infer a type from the cells.
+    is_declared = sort in ("i", "u", "f") or hasattr(column.array, "__arrow_array__")
+    if is_declared or (sort == "O" and _TEXTS.issuperset(map(type, column.to_numpy()))):
+        with hushed():  # a type that Arrow lacks; a number, or text that is no UTF-8
+            found = arrow.array(column, None if is_declared else arrow.string(), from_pandas=True)
+            if re.fullmatch(_DAYS if is_value else _AT_ONCE, str(found.type)):
+                return found
+    cells = cells_of(column)
+    if not is_value:
+        return arrow.array(map(_text, cells), arrow.string())
+    parts = {"written": arrow.string(), "number": arrow.float64(), "other": arrow.string()}
+    return arrow.array(map(_value, cells), arrow.struct(parts.items()))
 
 
-def _value(cell: Any) -> str | None:
-    """The text of a value, which is read as the value is in a column of its kind."""
-    if isinstance(cell, date):
-        return cell.isoformat().partition("T")[0]
-    is_float = isinstance(cell, (float, np.floating))
-    return repr(float(cell)) if is_float else _text(cell)
+def _value(cell: Any) -> dict[str, object]:
+    """A cell of `CELLS`.
+
+    Of a time it is the date in its own zone; where pandas has more years than Python, the first or
+    the last of Python's.
+    """
+    kind = type(cell)
+    with suppress(Exception):  # NaT; a class of its own may raise anything
+        if issubclass(kind, FLOATS):
+            return {"number": plain(cell)}
+        if issubclass(kind, date):
+            cell = np.datetime64(f"{cell.year:05}-{cell.month:02}-{cell.day:02}")
+        if issubclass(kind, (date, np.datetime64)):
+            return {"other": str(min(max(cell.astype("M8[D]"), _FIRST), _LAST))}
+    return {"written" if issubclass(kind, str) else "other": _text(cell)}
 
 
 def _text(cell: Any) -> str | None:
     """The text of a cell; None where it is none, or none that a column of its kind could hold."""
-    text = item(cell)
+    text = str(cell) if type(cell) is int and cell.bit_length() < 128 else item(cell)
     if text is None or text.encode("utf-8", "ignore").decode() != text:
         return None
-    whole = text.partition(".")[0].lstrip("-")
     # As in SQL, where a float of 2**127 or more is no item.
-    is_in_reach = isinstance(cell, str) or (len(whole), whole) < (39, str(2**127))
-    return text if is_in_reach else None
+    return text if issubclass(type(cell), str) or Decimal(text).copy_abs() < 2**127 else None

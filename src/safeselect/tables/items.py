@@ -120,7 +120,7 @@ def count_distinct_users(
     cap = read_contributions(max_contributions)
     if (cap, places) != (None, None) and candidates is not None:
         raise ParameterError("max_contributions and places can be used only without candidates")
-    limit = None if places is None else _read_places(places)
+    limit = None if places is None else integer(places, "places", minimum=1, maximum=2**31 - 1)
     public = None if candidates is None else read_labels(candidates)
     with open_keyed(table, item, user) as keyed:
         if limit is not None:
@@ -153,11 +153,6 @@ def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any
         return counts[:-1]
 
     return keyed.unread(len(labels), read, unit, tuple(labels))
-
-
-def _read_places(places: object) -> int:
-    """How many of the largest counts are asked for."""
-    return integer(places, "places", minimum=1, maximum=2**31 - 1)
 
 
 def top_items(
@@ -255,7 +250,7 @@ def top_items(
         raise ParameterError("mechanism requires known candidates; omit it, or pass candidates")
     competing = COMPETING * count if k_bar is None else k_bar
     _, _, most = read_places(count, competing)
-    limit, cap = _read_places(most + 1), read_contributions(max_contributions)
+    limit, cap = most + 1, read_contributions(max_contributions)
     with open_keyed(table, item, user) as keyed:
         return unknown_domain_top_k(
             keyed.unread(limit, lambda: keyed.largest(limit, cap), unit),
@@ -453,10 +448,9 @@ def _read_max_groups(max_groups: object, per_user: object, size: int, need: Need
 
 def _stated(per_user: object) -> str:
     """The stated facts as text: the share of users in so many groups."""
-    facts = read_groups_per_user(per_user)
     return ", ".join(
         "users" * (share == 1) + f"{exact_text(share)} of users" * (share != 1) + f" in {groups}"
-        for groups, share in facts.items()
+        for groups, share in read_groups_per_user(per_user).items()
     )
 
 

@@ -30,16 +30,9 @@ from safeselect.tables.sql import LABELS, spelled
 
 _Answer = TypeVar("_Answer")
 
-# Spark's names of the types that keys may have, and DuckDB's names of them.  A string with a
+# Spark's names of the types that keys may have, where DuckDB's names are others.  A string with a
 # collation has another name and is refused: two different keys may be equal in it.
-_TYPES = {
-    "string": "VARCHAR",
-    "tinyint": "TINYINT",
-    "smallint": "SMALLINT",
-    "int": "INTEGER",
-    "bigint": "BIGINT",
-    "void": '"NULL"',
-}
+_TYPES = {"string": "VARCHAR", "int": "INTEGER", "void": '"NULL"'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +70,9 @@ class SparkTable:
         if hasattr(self._session.range(0), "toArrow"):
             return self._asked(sql, "toArrow")
         rows, arrow = self.fetch(sql), library("pyarrow")  # Spark 3.5
-        kinds = {"label": "string", "users": "int64"}
-        columns = [
-            arrow.array([row[place] for row in rows], kind)
-            for place, kind in enumerate(kinds.values())
-        ]
-        return arrow.table(columns, [*kinds])
+        kinds = arrow.schema({"label": arrow.string(), "users": arrow.int64()})
+        named = [dict(zip(kinds.names, row, strict=True)) for row in rows]
+        return arrow.Table.from_pylist(named, kinds)
 
     def _asked(self, sql: str, form: str) -> Any:
         renamed = sql.replace("safeselect_", self._name)
@@ -143,10 +133,8 @@ def open_spark(table: Any, columns: Mapping[str, str]) -> Iterator[SparkTable]:
 
 def _view(table: Any, at: Mapping[str, int], types: Mapping[str, str]) -> Any:
     numbered = table.toDF(*(f"c{place}" for place in range(len(table.columns))))
-    cells = {
-        ours: spelled(f"c{place}", types[ours], "BIGINT") if ours in LABELS else f"c{place}"
-        for ours, place in at.items()
-    }
+    cells = {ours: f"c{place}" for ours, place in at.items()}
+    cells |= {ours: spelled(cells[ours], types[ours], "BIGINT") for ours in LABELS & cells.keys()}
     return numbered.selectExpr(*(f"{cell} AS {ours}" for ours, cell in cells.items()))
 
 

@@ -271,6 +271,7 @@ LABELS = frozenset(("item", "grp"))
 KEYS = LABELS | {"person"}
 FLOATS = frozenset(("FLOAT", "DOUBLE"))
 NUMBERS = FLOATS | {"BOOLEAN", "DECIMAL"}
+DATES = frozenset(("DATE", *(f"TIMESTAMP{unit}" for unit in ("", "_S", "_MS", "_NS"))))
 
 # The size of a number as a plain decimal: from its digits and exponent if it is written with one,
 # as in 1.25E-7, and without zeros at its end.

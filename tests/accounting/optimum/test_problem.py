@@ -39,6 +39,13 @@ def test_ranges_are_rounded_to_the_side_of_the_bound(name, cells):
             assert found == true
 
 
+@pytest.mark.parametrize("tiny", ["1e-4", "1e-9", "1e-30"])
+@pytest.mark.parametrize("upwards", [True, False])
+def test_a_tiny_range_beside_a_large_one_makes_no_finer_step(tiny, upwards):
+    problem = Problem.of([(BoundedRange(1), 1), (BoundedRange(tiny), 1)], DELTA, Fraction(8))
+    assert problem.on_grid(64, upwards=upwards)[0] >= Fraction(1, 256)
+
+
 @pytest.mark.parametrize("upwards", [True, False])
 def test_ranges_without_a_common_measure_are_multiples_of_a_step(upwards):
     for name in ("two", "three"):

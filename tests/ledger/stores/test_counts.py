@@ -14,16 +14,8 @@ import pytest
 from ledgers import TERMS, pure, scope
 from postgres import Server, needs_postgres
 
-from safeselect import (
-    ApproximateDP,
-    BoundedRange,
-    Budget,
-    BudgetError,
-    LaplaceDominated,
-    Ledger,
-    PureDP,
-    ZeroConcentratedDP,
-)
+import safeselect
+from safeselect import ApproximateDP, BoundedRange, Budget, BudgetError, Ledger, ZeroConcentratedDP
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.ledger.stores.postgres import PostgresStore
 from vectors import vectors
@@ -31,8 +23,8 @@ from vectors import vectors
 pytestmark = [pytest.mark.claim("C8"), pytest.mark.slow("hundreds of charges of a ledger")]
 
 KINDS: dict[str, Callable[[Any], Any]] = {
-    "pure": PureDP,
-    "laplace": LaplaceDominated,
+    "pure": safeselect.PureDP,
+    "laplace": safeselect.LaplaceDominated,
     "range": BoundedRange,
     "zcdp": ZeroConcentratedDP,
     "gaussian": GaussianDP,

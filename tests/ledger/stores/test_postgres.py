@@ -37,6 +37,11 @@ def schema(store: PostgresStore) -> str:
     return repr(store).split("'")[1]
 
 
+def told(server: Server, store: PostgresStore, option: str) -> PostgresStore:
+    """The same schema, by connections with an option of the server."""
+    return PostgresStore(f"{server.conninfo} options='-c {option}'", schema=schema(store))
+
+
 def test_without_psycopg_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ParameterError, match=r"psycopg is required; run .*\[postgres\]"):
@@ -120,7 +125,7 @@ def test_a_ledger_may_begin_with_more_scopes_than_one_statement_takes(store: Pos
 
 @needs_postgres
 def test_a_warning_during_the_commit_withholds_the_answer(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+    server: Server, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A standby that was not waited for, say: what was committed may be lost."""
     import psycopg
@@ -135,6 +140,8 @@ def test_a_warning_during_the_commit_withholds_the_answer(
             execute(self, "DO $$BEGIN RAISE WARNING 'canceling the wait'; END$$")
         return execute(self, query, *more, **options)
 
+    chatty = "client_min_messages=log -c log_min_duration_statement=0"
+    scope(Ledger.open(told(server, store, chatty))).pay(pure()).released("x")  # no warnings
     for is_alone in (True, False):
         with monkeypatch.context() as patch:
             patch.setattr(psycopg.ClientCursor, "execute", warns)
@@ -153,14 +160,30 @@ def test_a_lock_that_is_held_and_a_server_that_is_not_there_are_clear_errors(
     impatient = Ledger.open(PostgresStore(server.conninfo, schema=schema(store), wait=1))
     head = impatient.head
 
+    hasty = Ledger.open(told(server, store, "statement_timeout=200"))
+    said = "is locked by another writer.*: nothing was charged, so try again"
+
     def work(journal: Journal) -> None:
         list(each_row(journal))  # who is at the end has the lock
-        with pytest.raises(LedgerBusy, match="is locked by another writer: nothing was charged"):
-            scope(impatient).pay(pure())
+        for each in (impatient, hasty):
+            with pytest.raises(LedgerBusy, match=said):
+                scope(each).pay(pure())
         assert impatient.head == head  # who only reads need not wait
 
     store.write(work)
     scope(impatient).pay(pure())
+    pending, held = scope(hasty).pay(pure()), list[threading.Thread]()
+
+    def longer(journal: Journal) -> None:
+        list(each_row(journal))
+        held.append(threading.Thread(target=pending.released, args=("x",)))
+        held[0].start()
+        held[0].join(1)
+        assert held[0].is_alive()
+
+    store.write(longer)
+    held[0].join()
+    assert kinds(hasty)[-1] == "released"  # its server canceled it several times meanwhile
     nowhere = PostgresStore("host=/nowhere password=hunter2", schema="s")
     with pytest.raises(LedgerError, match="cannot be reached") as caught:
         Ledger.open(nowhere)
@@ -180,6 +203,8 @@ def test_another_schema_is_left_alone(server: Server, store: PostgresStore) -> N
     with pytest.raises(LedgerError, match="does not have format 1"):
         Ledger.open(store)
     assert sql(server, f"SELECT count(*) FROM {name}.records") == [(0,)]  # noqa: S608
+    with pytest.raises(LedgerError, match=r"schema order of PostgreSQL .* a reserved word of SQL"):
+        new(PostgresStore(server.conninfo, schema="order"))
 
 
 @needs_postgres

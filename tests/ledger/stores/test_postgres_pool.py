@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -91,6 +92,22 @@ def test_an_exhausted_pool_is_busy_and_a_closed_one_unusable(server: Server) -> 
     with pytest.raises(LedgerError, match="cannot be reached") as caught:
         there.pay(pure())
     assert not isinstance(caught.value, LedgerBusy)
+
+
+def test_a_process_may_have_more_descriptors_than_select_takes(server: Server) -> None:
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    new(PostgresStore(server.conninfo, schema="busy_process"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1200, limits[1]))
+    opened = [os.dup(0) for _ in range(1030)]
+    try:
+        mine = Ledger.open(PostgresStore(server.conninfo, schema="busy_process"))
+        assert scope(mine).pay(pure()).released("x").record == 3
+    finally:
+        for each in opened:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def test_a_child_needs_a_pool_of_its_own(server: Server) -> None:

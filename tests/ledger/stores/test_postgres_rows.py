@@ -16,17 +16,10 @@ from postgres import Server, needs_postgres
 from postgres_roles import APPROVER, CHARGER, READER, Place, a_charge, refused
 from workers import ended, kinds
 
-from safeselect import (
-    Budget,
-    BudgetError,
-    Ledger,
-    LedgerDamaged,
-    LedgerError,
-    ParameterError,
-    RepeatedRequest,
-    SourceError,
-)
-from safeselect.ledger import Ed25519Signer, set_aside
+import safeselect
+from safeselect import Budget, BudgetError, Ledger, LedgerDamaged, LedgerError, RepeatedRequest
+from safeselect.ledger import Ed25519Signer, book, set_aside
+from safeselect.ledger import scope as scope_module
 from safeselect.ledger.stores import postgres
 
 pytestmark = [pytest.mark.claim("C9"), needs_postgres]
@@ -36,6 +29,7 @@ FALSE = "ab" * 64
 
 
 TIMES = {"day": "2028-02-29", "hour": "2026-12-31T23Z", "minute": "2026-01-01T00:59Z"}
+FALSE_TIMES = ["2027-02-29", "infinity", "10000-01-01", "10000-01-01T0Z", "10000-01-01T00:0Z"]
 
 
 def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(place: Place) -> None:
@@ -44,7 +38,7 @@ def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(place: Place) -> None:
     about["terms"] = Budget(**TERMS, epsilon=1).as_record()
     for clock, fine in TIMES.items():
         place.sql("owner", "UPDATE state SET clock = %s", values=(clock,))
-        for wrong in {*TIMES.values(), "2027-02-29", "infinity", "10000-01-01"} - {fine}:
+        for wrong in {*TIMES.values(), *FALSE_TIMES} - {fine}:
             with refused("not as fine|out of range|invalid input"):
                 place.append(APPROVER, {**about, "scope": clock, "utc": wrong})
         place.append(APPROVER, {**about, "scope": clock, "utc": fine})
@@ -77,18 +71,18 @@ def test_a_false_signature_is_set_aside_and_nothing_is_forgotten(place: Place) -
         with pytest.raises(LedgerDamaged, match=r"the signature of record \d is wrong"):
             use()
     why = {"reason": "the charger's role was used by somebody else"}
-    with pytest.raises(ParameterError, match="signer is not the"):
+    with pytest.raises(safeselect.ParameterError, match="signer is not the"):
         set_aside(place.owner, signer=Ed25519Signer(b"x" * 32, key_id="x"), **why)
     with pytest.raises(LedgerError, match="lacks a permission"):
         set_aside(place.store(CHARGER), signer=KEY, **why)
     first = int(head.split(":")[0]) + 1
     assert set_aside(place.owner, signer=KEY, head=head, **why) == (first, first + 3)
-    with pytest.raises(ParameterError, match="nothing to set aside"):
+    with pytest.raises(safeselect.ParameterError, match="nothing to set aside"):
         set_aside(place.owner, signer=KEY, **why)
     for ledger in (mine, Ledger.open(place.store(CHARGER), signer=KEY)):
         balance = ledger.check(public_keys=[KEY.public_key], head=head).scopes["a"]
         assert (balance.spent, balance.refusals) == ({"epsilon": Fraction(3, 10)}, 1)
-        with pytest.raises(SourceError, match="a nonce that this ledger already has"):
+        with pytest.raises(safeselect.SourceError, match="a nonce that this ledger already has"):
             scope(ledger).pay(twin)
         with pytest.raises(RepeatedRequest, match="was aborted"):
             scope(ledger).asked("w0").pay(pure("1/20"))
@@ -102,11 +96,8 @@ def test_a_false_signature_is_set_aside_and_nothing_is_forgotten(place: Place) -
     scope(mine).pay(pure()).released("x", b"s" * 32)
     assert kinds(mine)[-4:] == ["repaired", "released", "charged", "released"]
     last = [record.content for record in mine.records()][first + 4]
-    assert (last["first"], last["last"], last["reason"]) == (
-        str(first),
-        str(first + 3),
-        why["reason"],
-    )
+    said = str(first), str(first + 3), why["reason"]
+    assert (last["first"], last["last"], last["reason"]) == said
 
 
 def test_only_the_key_sets_a_signature_aside(place: Place) -> None:
@@ -237,6 +228,26 @@ def test_a_reply_that_cannot_be_asked_for_withholds_the_answer(
     scope(ledger).pay(pure())
 
 
+def test_a_lost_reply_is_asked_for_however_much_others_wrote_meanwhile(
+    place: Place, commits: list[Commit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(book, "_RECENT", 3)
+    place.make(epsilon=1)
+    mine, other = (Ledger.open(place.store(CHARGER)) for _ in range(2))
+
+    def crowded(connection: Any, commit: Callable[[], Any]) -> None:
+        commit()
+        for _ in range(4):
+            scope(other).pay(pure("1/100"))
+        lose(connection)
+
+    commits.append(crowded)
+    pending = scope(mine).asked("r").pay(pure())
+    commits.append(crowded)
+    assert (pending.charge, pending.released("x").record) == (2, 7)
+    assert kinds(mine)[2:] == ["charged"] * 5 + ["released"] + ["charged"] * 4
+
+
 def test_another_record_in_the_place_of_a_lost_one_is_decided_on(
     place: Place, commits: list[Commit]
 ) -> None:
@@ -296,10 +307,11 @@ def test_a_child_does_not_go_on_with_its_parents_charge(
     ],
 )
 def test_an_error_carries_the_servers_code_and_whether_to_try_again(
-    place: Place, code: str, again: bool, said: str
+    place: Place, code: str, again: bool, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.make(epsilon=1)
     ledger, name = Ledger.open(place.store(CHARGER)), place.name
+    pending = scope(ledger).pay(pure())
     place.sql(
         "owner",
         f"CREATE FUNCTION {name}.fails() RETURNS trigger LANGUAGE plpgsql AS "
@@ -312,9 +324,16 @@ def test_an_error_carries_the_servers_code_and_whether_to_try_again(
     assert f"(SQLSTATE {code})" in str(caught.value)
     assert ("try again" in str(caught.value)) == again
     assert "nothing was charged" in str(caught.value)
+    monkeypatch.setattr(scope_module, "OUTCOME_WAIT", 0)
+    said = "the ledger was locked" if code == "55P03" else rf"{said}.* \(SQLSTATE {code}\)"
+    with pytest.raises(
+        safeselect.ChargeStands, match=f"record 2 remains, .*: .*{said}; a session"
+    ) as caught:
+        pending.released("x")
+    assert "nothing was charged" not in str(caught.value)
     place.sql("owner", f"DROP TRIGGER fails ON {name}.records")
     scope(ledger).pay(pure())
-    assert kinds(ledger) == ["created", "scope", "charged"]
+    assert kinds(ledger) == ["created", "scope", "charged", "charged"]
 
 
 def test_own_deltas_and_one_way_stay_within_their_caps_on_the_server(place: Place) -> None:
@@ -404,4 +423,5 @@ def test_a_long_read_is_made_without_the_lock(
 
     monkeypatch.setattr(psycopg.ClientCursor, "execute", looked)
     there.pay(pure())
-    assert (locked, mine.check().count) == ([False, False, True], 11)
+    # With the lock it looks, too, whether the record that it sent without the lock is there.
+    assert (locked, mine.check().count) == ([False, False, True, True], 11)

@@ -29,13 +29,14 @@ def asked(data):
     return [session.query(value).above for value in data]
 
 
-def private(name: str, **more: Any):
-    return lambda data: getattr(safeselect, name)(data, epsilon=1, **more).labels
+def private(name: str, what: str = "labels", **more: Any):
+    return lambda data: getattr(getattr(safeselect, name)(data, epsilon=1, **more), what)
 
 
 TABLE = {"a": 9, "b": 7, "c": 5, "d": 3}
 LIST = {"k": 2, "k_bar": 2, "delta": "1e-6", "max_contributions": 2, "places": "all"}
 KEYS = {"delta": "1e-6", "max_partitions": 2}
+MEDIAN = {"quantile": "1/2", "lowest": 0, "highest": 9, "step": 1}
 
 
 class Promise(NamedTuple):
@@ -74,9 +75,7 @@ PROMISES = {
         "contributions",
     ),
     "l1": Promise(
-        lambda data: safeselect.measure(data, epsilon=1, sensitivity_l1=3).values,
-        *([5, 5], [7, 4], [7, 3]),
-        "sensitivity",
+        private("measure", "values", sensitivity_l1=3), [5, 5], [7, 4], [7, 3], "sensitivity"
     ),
     "l2": Promise(
         lambda data: safeselect.measure(data, rho=1, sensitivity_l2_squared=5).values,
@@ -84,26 +83,12 @@ PROMISES = {
         "sensitivity",
     ),
     "quantile": Promise(
-        lambda data: (
-            safeselect.quantile(
-                data, quantile="1/2", lowest=0, highest=9, step=1, epsilon=1, max_contributions=2
-            ).value
-        ),
+        private("quantile", "value", **MEDIAN, max_contributions=2),
         *([1, 2, 3], [1, 2, 3, 4, 4], [1, 2, 9, 4]),
         "contributions",
     ),
     "quantile replaced": Promise(
-        lambda data: (
-            safeselect.quantile(
-                data,
-                quantile="1/2",
-                lowest=0,
-                highest=9,
-                step=1,
-                epsilon=1,
-                neighbours="replace_one",
-            ).value
-        ),
+        private("quantile", "value", **MEDIAN, neighbours="replace_one"),
         *([1, 2, 3], [1, 2, 9], [1, 8, 9]),
         "contributions",
     ),

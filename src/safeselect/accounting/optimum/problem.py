@@ -177,8 +177,9 @@ def _fitted(
     largest = max((epsilon for epsilon, _ in ranges), default=Fraction(0))
     best, whole = None, _squares([*ranges, *pairs])
     for number in range(cells, 2 * cells + 1) if ranges else ():
-        near = [max(1, round(epsilon * number / largest)) for epsilon, _ in ranges]
-        steps = [epsilon / n for (epsilon, _), n in zip(ranges, near, strict=True)]
+        near = [round(epsilon * number / largest) for epsilon, _ in ranges]
+        # A range far below a step is made a whole one, or is left out.
+        steps = [epsilon / n for (epsilon, _), n in zip(ranges, near, strict=True) if n]
         step = max(steps) if upwards else min(steps)
         change = abs(_squares(_multiples([*ranges, *pairs], step, upwards=upwards)) - whole)
         if best is None or change < best[0]:

@@ -23,16 +23,16 @@
 from __future__ import annotations
 
 import re
+import selectors
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from select import select
 from types import ModuleType
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, final, runtime_checkable
 from weakref import finalize
 
 from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe, integer
-from safeselect.ledger.store import Journal, Row, Torn
+from safeselect.ledger.store import NOTHING, Journal, Row, Torn
 from safeselect.ledger.stores.postgres_functions import FORMAT, GRANTS, MOVED, schema_of
 from safeselect.ledger.stores.turn import check_process, guard, pause
 from safeselect.randomness.guard import Generation, generation
@@ -42,6 +42,8 @@ Psycopg: TypeAlias = Any
 """A connection, cursor or notice of psycopg, whose own types take none but literal queries."""
 
 _LOST: list[list[Psycopg]] = []
+# Unlike select, poll takes descriptors above 1023; unlike epoll, it needs none.
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
 
 @runtime_checkable
@@ -74,8 +76,10 @@ class OwnPool:
         with suppress(IndexError):
             while True:
                 found = self._idle.pop()
-                if not select([found], [], [], 0)[0]:
-                    return found
+                with _Selector() as selector:
+                    selector.register(found, selectors.EVENT_READ)
+                    if not selector.select(0):
+                        return found
                 found.close()  # it has something to say: that the server ended it
         return self._psycopg.connect(self._conninfo, autocommit=True, client_encoding="utf8")
 
@@ -110,7 +114,8 @@ def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Psycopg, 
     born, warnings = generation(), list[str]()
 
     def notice(said: Psycopg) -> None:
-        warnings.append(said.severity)
+        if said.severity_nonlocalized == "WARNING":
+            warnings.append(said.severity)
 
     try:
         connection = pool.getconn()
@@ -256,24 +261,24 @@ _LOCK = "SELECT seq, body, hash, signature FROM {{0}}.begin_charge({{1}}, {{2}},
 _TRIES = 3
 _MANY = 100  # rows that are read or written by one statement; a full read takes no lock
 _QUEUED = 20
-_BUSY = "55P03"
+_BUSY = ("55P03", "57014")  # a lock was not there in time, or the server canceled the wait
 _UNSAFE = "cannot be used: the server is a standby, or runs with fsync off"
 # What to say of a failure, by SQLSTATE or its first two characters, and whether to try again.
 _PROBLEMS = {
-    "": ("cannot be reached, or the connection was lost", True),
-    "08": ("cannot be reached, or the connection was lost", True),
+    **dict.fromkeys(("", "08"), ("cannot be reached, or the connection was lost", True)),
     "40": ("was used by a transaction that conflicts with this one", True),
     "53": ("could not be written: the server is out of space, memory or connections", True),
-    _BUSY: ("is locked by another writer", True),
-    "57": ("cannot be used now: the server canceled the query, or is starting or stopping", True),
+    "55P03": ("is locked by another writer", True),
+    "57014": ("is locked by another writer, or the server canceled a slow query", True),
+    "57": ("cannot be used now: the server is starting or stopping", True),
     "25006": ("cannot be written: the server is read-only", False),
     "42501": ("cannot be used: the role lacks a permission", False),
     "3F000": ("does not exist; create it with Ledger.create", False),
     "42P01": ("does not exist or is another's; use Ledger.create with a new schema", False),
     "42P06": ("already exists; open it", False),
+    "42601": ("cannot be used: its name is a reserved word of SQL; choose another schema", False),
     **dict.fromkeys(("42703", "42883"), (f"does not have format {FORMAT}", False)),
-    "23": ("rejected a row that contradicts earlier rows", False),
-    "P0001": ("rejected a row that contradicts earlier rows", False),
+    **dict.fromkeys(("23", "P0001"), ("rejected a row that contradicts earlier rows", False)),
     "SL": (_UNSAFE, False),
 }
 
@@ -415,7 +420,7 @@ class PostgresStore:
                                 "charge may remain"
                             ) from None
                         pause()
-                    elif not is_alone or not is_refused or state == _BUSY:
+                    elif not is_alone or not is_refused or state in _BUSY:
                         raise
                     # Whatever the reason, it is found again under the lock.
                     self._queued = _QUEUED if state == MOVED else max(1, self._queued)
@@ -486,18 +491,14 @@ class PostgresStore:
         try:
             yield
         except Lost:
-            raise LedgerError(
-                f"{where}: the connection was lost; the change may have been made"
-            ) from None
+            raise LedgerError(f"{where} was cut off; the change may have been made") from None
         except self._psycopg.Error as error:
             state = error.sqlstate or ""
             found = _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
             if found is None or not (state or isinstance(error, self._psycopg.OperationalError)):
                 found = "cannot be used", False
-            kind = LedgerBusy if state == _BUSY else LedgerError
-            raised = kind(
-                f"{where} {found[0]}: nothing was charged{', so try again' if found[1] else ''}"
-                + (f" (SQLSTATE {state})" if state else "")
-            )
+            kind = LedgerBusy if state in _BUSY else LedgerError
+            said = f"{where} {found[0]}{f' (SQLSTATE {state})' if state else ''}{NOTHING}"
+            raised = kind(f"{said}, so try again" if found[1] else said)
             raised.sqlstate, raised.try_again = state or None, found[1]
             raise raised from None

@@ -229,8 +229,7 @@ $$DECLARE
     here state%ROWTYPE;
     begun text := begun(wait);
     bare text := rtrim(record ->> 'utc', 'Z');
-    whole text := to_char((bare || substr('0001-01-01T00:00:00', length(bare) + 1))::timestamp,
-        'YYYY-MM-DD"T"HH24:MI:SS');
+    whole text := bare || substr('0001-01-01T00:00:00', length(bare) + 1);
 BEGIN
     IF length(body) + length(signature) > {LONGEST - 200} THEN
         RAISE EXCEPTION 'a record is too long';
@@ -248,9 +247,10 @@ BEGIN
     ELSIF (record ->> 'schema' = '{SCHEMA}' AND record ->> 'ledger' = here.ledger
         AND record ->> 'seq' = (here.count - 1)::text) IS NOT TRUE THEN
         RAISE EXCEPTION 'a record has another place';
-    ELSIF record ? 'utc' AND record ->> 'utc' IS DISTINCT FROM (CASE here.clock
-        WHEN 'day' THEN left(whole, 10) WHEN 'hour' THEN left(whole, 13) || 'Z'
-        WHEN 'minute' THEN left(whole, 16) || 'Z' END) THEN
+    ELSIF record ? 'utc' AND (whole = to_char(whole::timestamp, 'YYYY-MM-DD"T"HH24:MI:SS')
+        AND record ->> 'utc' = CASE here.clock WHEN 'day' THEN left(whole, 10)
+            WHEN 'hour' THEN left(whole, 13) || 'Z' WHEN 'minute' THEN left(whole, 16) || 'Z' END)
+        IS NOT TRUE THEN
         RAISE EXCEPTION 'a time is not as fine as the clock of the ledger';
     END IF;
     begun := set_config('safeselect.place', record ->> 'seq', true);

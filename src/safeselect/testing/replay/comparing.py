@@ -186,7 +186,7 @@ def _private(before: Event, after: Event, asked: dict[str, int]) -> Iterator[Fin
             yield from _many(before, "values", count, said["max_contributions"])
         elif left.kind == "values":
             yield from _sums(before, [*moved.values()])
-        elif left.kind != "group" and moved:
+        elif left.kind not in ("group", "foreign") and moved:
             asked |= moved
             yield from _moves(before, moved if before.session is None else asked)
         if left.kind == "counts":

@@ -38,6 +38,7 @@ from safeselect.testing.replay.worlds import Foreign
 from safeselect.testing.sources import DeterministicSource
 
 _OURS, _PYTHON = Path(__file__).parents[2], Path(threading.__file__).parent
+_OPENDP = str(_OURS / "adapters" / "opendp.py")
 _INSTALLED = Path(str(sys.modules["numpy"].__file__)).parents[1]
 _LIBRARIES = ("<frozen", *map(str, (_OURS, _PYTHON, _INSTALLED)))  # no files of the caller's
 
@@ -52,8 +53,9 @@ class Numbers:
     """Private numbers that a call read below its door.
 
     Attributes:
-        kind: "scores", in steps of their grid, "counts" of private items, "values" of a
-            measurement, "points" of a quantile with how often each occurs, or a "group".
+        kind: "scores", in steps of their grid, "foreign" if nothing here says how far these may
+            move, "counts" of private items, "values" of a measurement, "points" of a quantile with
+            how often each occurs, or a "group".
         cells: the numbers, by name.
         names: what is public of the names.
         is_cut: these may be the largest alone.
@@ -277,9 +279,12 @@ class Watch:
         found = method(own, *given, **named)
         names = [repr(name) for name in own.labels or range(size)]
         public = tuple(names if own.positions else sorted(names))
+        # A measurement of OpenDP is called with the scale of its noise; who knows d_in is outside.
+        walked = (frame.f_code.co_filename for frame, _ in walk_stack(None))
+        kind = "foreign" if _OPENDP in walked else "scores"
         for column in held if self._run.reading else ():
             steps = read_values(column, given[0])
-            numbers = Numbers("scores", dict(zip(names, steps, strict=True)), public)
+            numbers = Numbers(kind, dict(zip(names, steps, strict=True)), public)
             self._run.reading.read.append(numbers)
         return found
 
