@@ -27,22 +27,8 @@ duckdb = pytest.importorskip("duckdb")
 Rows = list[tuple[str, int]]
 Cells = list[tuple[str | None, int | None]]
 Run = Callable[[str], Rows]
-WORDS = (
-    "Zürich",
-    "zurich",
-    "A\u030a",
-    "Å",
-    "a",
-    "a ",
-    "Rome",
-    "rome ",
-    "-",
-    "ß",
-    "ss",
-    "",
-    "1.0",
-    "1",
-)
+WORDS = ("Zürich", "zurich", "A\u030a", "Å", "a", "a ", "Rome", "rome ", "-", "ß", "ss", "", "1.0")
+WORDS += ("1",)
 
 
 @contextmanager
@@ -58,14 +44,9 @@ def _duckdb(cells: Cells) -> Iterator[Run]:
 def _postgres(cells: Cells) -> Iterator[Run]:
     import psycopg
 
-    loose = (
-        "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
-    )
-    with (
-        running_server() as server,
-        psycopg.connect(server.conninfo, autocommit=True) as connection,
-    ):
-        connection.execute(loose)
+    loose = "provider = icu, locale = 'und-u-ks-level1', deterministic = false"
+    with running_server() as it, psycopg.connect(it.conninfo, autocommit=True) as connection:
+        connection.execute(f"CREATE COLLATION loose ({loose})")
         connection.execute("CREATE TABLE trips (city text COLLATE loose, rider integer)")
         with connection.cursor() as cursor:
             cursor.executemany("INSERT INTO trips VALUES (%s, %s)", cells)
@@ -101,10 +82,8 @@ ENGINES = {"duckdb": _duckdb, "postgres": _postgres, "spark": _spark, "clickhous
 
 def _cells() -> Cells:
     draw, cities = random.Random(7), [*WORDS, *map(str, range(150))]
-    return [(draw.choice(cities), draw.randrange(300)) for _ in range(6000)] + [
-        (None, 1),
-        ("Oslo", None),
-    ]
+    drawn = [(draw.choice(cities), draw.randrange(300)) for _ in range(6000)]
+    return [*drawn, (None, 1), ("Oslo", None)]
 
 
 def test_which_engines_are_tested() -> None:
@@ -146,20 +125,15 @@ def test_each_engine_counts_as_a_file_is_counted(name: str) -> None:
     with ENGINES[name](cells) as run:
         check = run(check_statement(name))
         for places, cap in ((101, None), (12, 5), (None, 3)):
-            columns = {"item": "city", "user": "rider"}
-            sql = statement(name, table="trips", **columns, places=places, max_contributions=cap)
+            asked = {"item": "city", "user": "rider", "max_contributions": cap}
+            sql = statement(name, table="trips", **asked, places=places)
             rows = run(sql)
-            expected = [
-                *count_distinct_users(
-                    table, **columns, places=places or 1000, max_contributions=cap
-                ).items()
-            ]
-            assert rows == expected
-            counts = Counts.from_rows(
-                rows, check=check, places=places or "all", max_contributions=cap
-            )
-            assert [*counts.items()] == expected
-            assert (counts.places, counts.max_contributions) == (places or "all", cap)
+            counted = count_distinct_users(table, **asked, places=places or 1000)
+            assert rows == [*counted.items()]
+            most = places or "all"
+            counts = Counts.from_rows(rows, check=check, places=most, max_contributions=cap)
+            assert [*counts.items()] == rows
+            assert (counts.places, counts.max_contributions) == (most, cap)
         # Names that the statement has itself are those of the table and of the columns.
         words = sorted({*re.findall(r"\b(?!safeselect_)\w+", sql.lower())})
         for one, two in pairwise(words):

@@ -64,6 +64,7 @@ def test_an_empty_table_counts_nothing(tmp_path: Path, rows: str) -> None:
         ("city,rider\nNULL,ann\n", "NULL"),
         ("city,rider\n007,ann\n", "007"),
         ('"ci\nty",city,rider\nx,a\\,ann\n', "a\\"),
+        ('\ufeff"city","rider"\n"""a,""", "ann"\n', '"a,"'),
     ],
 )
 def test_every_csv_cell_is_text_as_it_stands(tmp_path: Path, content: str, label: str) -> None:
@@ -90,6 +91,18 @@ def test_a_cell_where_a_thread_could_begin_hides_no_other_row(
     before += f"{'x' * (place - len(before + row) + 4)},ann{end}"
     path = write(tmp_path / "t.csv", f"{before}{cell},ann{end}{row.replace('Oslo', 'Rome') * 9}")
     assert (len(before), [*trips(path).values()]) == (place, [1] * 4)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+@pytest.mark.parametrize("rows", ['a"b,1\n"c,2\nd,3\n', 'a,1\n"', '6" 2",1\n', 'a  "b",1\n'])
+def test_a_quote_that_is_open_or_in_a_cell_without_is_refused(
+    tmp_path: Path, name: str, rows: str
+) -> None:
+    for before in ("", f'"{"x" * (1 << 20)}",1\n', '"\u20ac""",1\n' * 200_000):
+        correct = write(tmp_path / f"correct-{name}", f"city,rider\n{before}a,1\n")
+        assert trips(correct)["a"] == 1
+        with pytest.raises(InputError, match="a quote is open or in an unquoted cell"):
+            trips(write(tmp_path / name, f"city,rider\n{before}{rows}"))
 
 
 def test_column_names_mean_nothing_to_sql(tmp_path: Path) -> None:

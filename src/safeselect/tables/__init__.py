@@ -15,10 +15,10 @@ them to a mechanism; do not print them.
   for all keys, because the equality of their values depends on their representation.
 - The result is in the order of the candidates, or of the labels, never of the rows: a file may be
   sorted by private values.
-- A file that is not a table (a row with missing cells, an open quote, text that is not UTF-8) is
-  refused as a whole, in one sentence that quotes nothing.  The program that wrote it is at fault:
-  a correctly written cell cannot cause it, up to 16 MB a line.  DuckDB skips a last line of more
-  than 32 MB without an error.
+- A file that is not a table (a row with missing cells, a quote that is open or in a cell without
+  quotes, text that is not UTF-8) is refused as a whole, in one sentence that quotes nothing.  The
+  program that wrote it is at fault: a correctly written cell cannot cause it, up to 16 MB a line.
+  DuckDB skips a last line of more than 32 MB without an error.
 - A CSV file has at most 10 000 columns.
 - A call with a ledger is charged after the columns and before the rows are read.  Errors about the
   table's name and declared columns cost nothing.  All errors about its rows have one sentence, and

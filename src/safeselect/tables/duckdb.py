@@ -235,10 +235,8 @@ def open_table(
             if empty is not None:
                 # So that no statement can read the frame without rows instead of the table.
                 _run(connection, "DROP VIEW safeselect_rows", failure)
-            is_quick = not is_stream(table) and all(
-                file.name.lower().endswith(".parquet") for file in files or ()
-            )
-            yield Table(types, is_quick, connection, failure, form, load)
+            is_quick = all(file.name.lower().endswith(".parquet") for file in files or ())
+            yield Table(types, is_quick and not is_stream(table), connection, failure, form, load)
 
 
 def _view(

@@ -19,6 +19,7 @@ import os
 import re
 import shutil
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from glob import glob
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from safeselect.errors import InputError, ParameterError
 from safeselect.estimates.explain import aligned
@@ -37,12 +40,11 @@ from safeselect.tables.sql import INTEGERS, NUMBERS, TEXT
 
 # By one thread: where several of DuckDB's read a file, they guess where a row begins.  One quoted
 # cell can then make them drop the rows behind it without an error, or refuse the file.  One thread
-# drops what follows a quote that is not closed; so `_closed` counts quotes.
+# drops what follows a quote that is not closed; so `_closed` looks for one.
 _CSV = (
-    "read_csv({file}, auto_detect = false, header = true, delim = {delimiter}, quote = '\"', "
-    "escape = '\"', comment = '', nullstr = '', compression = {compression}, parallel = false, "
-    "buffer_size = 32000000, hive_partitioning = false, max_line_size = 16000000, "
-    "columns = {{{columns}}})"
+    "read_csv({}, auto_detect = false, header = true, delim = {}, quote = '\"', escape = '\"', "
+    "comment = '', nullstr = '', compression = {}, parallel = false, buffer_size = 32000000, "
+    "hive_partitioning = false, max_line_size = 16000000, columns = {{{}}})"
 )
 _PARQUET = "read_parquet({file}, hive_partitioning = false)"
 _CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "cp1252": "cp1252", "utf-16": "utf-16"}
@@ -338,7 +340,7 @@ class Source:
     place: str = "the table"
     header: list[str] | None = None
     path: Path | None = None
-    bring: Callable[[], bool | None] = bool
+    bring: Callable[[], object] = bool
 
     def position(self, names: list[str], wanted: str) -> int:
         """The position of a column."""
@@ -364,42 +366,45 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
     failure = (
         f"{shown(file)} is not a complete CSV table of {len(header)} columns in "
         f"{form.encoding.upper()}: it is truncated or damaged, a row has more or fewer cells than "
-        "the header, a quote is not closed, the ends of lines differ, a line is longer than 16 MB, "
-        "or the encoding differs and must be stated, such as 'cp1252'"
+        "the header, a quote is open or in an unquoted cell, the ends of lines differ, a line is "
+        "longer than 16 MB, or the encoding differs and must be stated, such as 'cp1252'"
     )
-    path = alias
-    bring: Callable[[], bool | None] = partial(_closed, path, compressed=compressed)
-    if form.encoding != "utf-8":
-        path = alias.with_suffix(".utf-8")
-        bring = partial(_as_utf_8, alias, path, form.encoding, compressed=compressed)
-        compressed = False
-    rows = _CSV.format(
-        file=literal(str(path)),
-        compression="'gzip'" if compressed else "'none'",
-        columns=columns,
-        delimiter=literal(delimiter),
-    )
-    place = f"{shown(file)} with delimiter {delimiter!r}"
-    return Source(rows, failure, place, header, path, bring)
+    path = alias if form.encoding == "utf-8" else alias.with_suffix(".utf-8")
+    bring = partial(_brought, alias, path, form.encoding, delimiter, compressed=compressed)
+    packing = "'gzip'" if compressed and path == alias else "'none'"
+    rows = _CSV.format(literal(str(path)), literal(delimiter), packing, columns)
+    return Source(rows, failure, f"{shown(file)} with delimiter {delimiter!r}", header, path, bring)
 
 
-def _closed(file: Path, *, compressed: bool) -> bool | None:
-    """Return True, or None if the number of quotes in a file is odd."""
-    with file.open("rb") as raw:
-        plain: Any = gzip.GzipFile(fileobj=raw) if compressed else raw
-        parts = iter(partial(plain.read, 1 << 20), b"")
-        return sum(part.count(b'"') for part in parts) % 2 == 0 or None
-
-
-def _as_utf_8(file: Path, copy: Path, encoding: str, *, compressed: bool) -> bool | None:
-    """Copy a file as UTF-8, once; return what `_closed` says of the copy."""
-    if not copy.stat().st_size:
+def _brought(file: Path, path: Path, encoding: str, delimiter: str, *, compressed: bool) -> object:
+    """Copy a file in another encoding as UTF-8, once; return what `_closed` says."""
+    if path != file and not path.stat().st_size:
         with (
             text_of(file, encoding, "replace", compressed=compressed) as text,
-            copy.open("w", encoding="utf-8", newline="") as out,
+            path.open("w", encoding="utf-8", newline="") as out,
         ):
             shutil.copyfileobj(text, out, 1 << 20)
-    return _closed(copy, compressed=False)
+    with text_of(path, "utf-8", "strict", compressed=compressed and path == file) as text:
+        return _closed(text.buffer, delimiter)
+
+
+def _closed(text: Any, delimiter: str) -> bool | None:
+    """Return True, or None if a quote is not closed, or stands in a cell without quotes.
+
+    Otherwise every second quote begins a cell, or is the second of two that stand for one.  DuckDB
+    also reads cells with a space before the quote.
+    """
+    before, is_open, begins = b"\n\n", 0, np.zeros(256, bool)
+    begins[[*b'\r\n"', delimiter.encode()[-1]]] = True
+    part = text.read(1 << 20).removeprefix(BOM_UTF8)
+    while part:
+        cells = np.frombuffer(before + part, np.uint8)
+        quotes = np.flatnonzero(cells[2:] == ord('"'))
+        at = quotes[is_open::2]
+        if not (begins[cells[at + 1]] | begins[cells[at]] & (cells[at + 1] == ord(" "))).all():
+            return None
+        before, is_open, part = cells[-2:].tobytes(), is_open ^ len(quotes) & 1, text.read(1 << 20)
+    return is_open == 0 or None
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -103,8 +103,7 @@ def _arrow(kind: str, table: Any, places: Sequence[int], *, empty: bool) -> Any:
     By position: to DuckDB, names that differ in case are one; to polars, some names are patterns.
     """
     if kind == "pyarrow.Table":
-        picked = table.select(places)
-        return picked.slice(0, 0) if empty else picked
+        return table.select(places).slice(0, 0 if empty else None)
     if kind == _RELATION:
         texts = [str(each) in _AS_TEXT for each in table.types]
         cells = [f"CAST(#{n + 1} AS VARCHAR)" if texts[n] else f"#{n + 1}" for n in places]
@@ -153,6 +152,8 @@ def _value(cell: Any) -> dict[str, object]:
     with suppress(Exception):  # NaT; a class of its own may raise anything
         if issubclass(kind, FLOATS):
             return {"number": plain(cell)}
+        if kind in (date, datetime):
+            return {"other": date.isoformat(cell)}
         if issubclass(kind, date):
             cell = np.datetime64(f"{cell.year:05}-{cell.month:02}-{cell.day:02}")
         if issubclass(kind, (date, np.datetime64)):
@@ -166,4 +167,5 @@ def _text(cell: Any) -> str | None:
     if text is None or text.encode("utf-8", "ignore").decode() != text:
         return None
     # As in SQL, where a float of 2**127 or more is no item.
-    return text if issubclass(type(cell), str) or Decimal(text).copy_abs() < 2**127 else None
+    is_kept = len(text) < 39 or issubclass(type(cell), str) or Decimal(text).copy_abs() < 2**127
+    return text if is_kept else None
