@@ -110,7 +110,7 @@ def _planning(
 
 EXPLAIN = Command(
     "explain",
-    "compare the mechanisms of select by cost and expected error, without reading data",
+    "compare the mechanisms of safeselect select by expected error, without reading data",
     (*ASKED, *JSON),
     _explain,
     "For example: safeselect explain -k 5 --epsilon 1\n",

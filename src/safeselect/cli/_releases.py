@@ -58,7 +58,7 @@ FORM = declare("""
 input format
 --delimiter C  CSV delimiter (default: a comma, or a tab for .tsv and .tsv.gz files)
 --encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  CSV encoding; Windows programs often write cp1252
---ids {text,numbers}  compare user ids as text, or as integers (without blanks, leading zeros or .0)
+--ids {text,numbers}  compare user ids as text, or as integers (ignoring blanks, leading 0s and .0)
 --missing WORD repeated  treat WORD, such as n/a, as missing; repeat the option for each word
 --decimal MARK =.  decimal mark: . or , (default: .)
 --thousands MARK  thousands separator, such as "." (default: none)
