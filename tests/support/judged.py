@@ -106,8 +106,11 @@ _ONE_WAY = {
 }
 """Theorems 7, 8, 9 and 19.1 are about units that are added or removed."""
 
-_NO_NOISE = {"ledger.scope.Scope.begin", "mechanisms.keys.partition_strategy"}
-_NO_NOISE |= {"mechanisms.runs._Call._released"}
+_NO_NOISE = {
+    "ledger.scope.Scope.begin",
+    "mechanisms.keys.partition_strategy",
+    "mechanisms.runs._Call._released",
+}
 """What is no noise: salts of commitments, the seed of keyed decisions, a request for no bits."""
 
 

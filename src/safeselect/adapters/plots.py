@@ -60,8 +60,8 @@ def plot(result: Any) -> Any:
     )
     ratios = {"height_ratios": [*sizes.values()]}
     facets = figure.subplots(len(sizes), 1, squeeze=False, sharex=True, gridspec_kw=ratios)[:, 0]
-    told = f"{title(result)}\n{shown(', '.join(said))}"
-    figure.suptitle(told, fontsize=9, wrap=True, parse_math=False)
+    heading = f"{title(result)}\n{shown(', '.join(said))}"
+    figure.suptitle(heading, fontsize=9, wrap=True, parse_math=False)
     start = 0
     for axes, (group, size) in zip(facets, sizes.items(), strict=True):
         here = slice(start, start + size)
